@@ -1,0 +1,7 @@
+// All of rapt.
+#pragma once
+
+#include <rapt/dtype.hpp>
+#include <rapt/error.hpp>
+#include <rapt/info.hpp>
+#include <rapt/view.hpp>
