@@ -1,6 +1,7 @@
 // All of rapt.
 #pragma once
 
+#include <rapt/attention.hpp>
 #include <rapt/dtype.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
