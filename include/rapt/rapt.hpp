@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rapt/attention.hpp>
+#include <rapt/capacity.hpp>
 #include <rapt/dtype.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
