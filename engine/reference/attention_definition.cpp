@@ -1,0 +1,335 @@
+// The definition of fused attention. Step numbers are those of the numeric contract.
+#include "attention_definition.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace rapt::reference {
+namespace {
+
+constexpr std::ptrdiff_t block_size = 256;
+constexpr double log2e = 1.4426950408889634;
+constexpr double ln2 = 0.6931471805599453;
+
+template <class T>
+constexpr std::ptrdiff_t lanes = 16;
+template <>
+constexpr std::ptrdiff_t lanes<double> = 8;
+
+template <class T>
+constexpr T infinity = std::numeric_limits<T>::infinity();
+template <class T>
+constexpr T largest = std::numeric_limits<T>::max();
+
+template <class T>
+constexpr auto exp2_coefficients = std::array<T, 7>{T(0.00015594681497481681),
+                                                    T(0.0013406644096376907),
+                                                    T(0.0096176929698688246),
+                                                    T(0.055503105508063035),
+                                                    T(0.24022652782888511),
+                                                    T(0.69314721496799868),
+                                                    T(1)};
+template <>
+constexpr auto exp2_coefficients<double> = std::array<double, 12>{
+    4.077993856246353777766e-10, 7.072570445469294070623e-9, 1.018064819655581236182e-7,
+    1.321544267511558509832e-6,  1.525272738387246288378e-5, 1.540353044157259904215e-4,
+    1.333355815344133477352e-3,  9.618129107607001998603e-3, 5.550410866479038925222e-2,
+    0.2402265069591009800738,    0.693147180559945696793,    1};
+
+template <class T>
+constexpr auto tanh_coefficients =
+    std::array<T, 6>{T(0.002142963005133349), T(-0.008177399531267161), T(0.02170070375688647),
+                     T(-0.05394676316302426), T(0.1333320600923576),    T(-0.3333333080275717)};
+template <>
+constexpr auto tanh_coefficients<double> = std::array<double, 12>{
+    6.042452418419775e-6, -3.018718192190325e-5, 9.155837065409409e-5, -2.370117048705091e-4,
+    5.894517890508666e-4, -1.455725945503485e-3, 3.592113999433177e-3, -8.863234312528252e-3,
+    2.186948846871176e-2, -5.396825396605875e-2, 0.1333333333332974,   -0.3333333333333331};
+
+template <class T, class Coefficients>
+T horner(const Coefficients& coefficients, T x) {
+  T sum = coefficients[0];
+  for (std::size_t i = 1; i < coefficients.size(); ++i) sum = std::fma(sum, x, coefficients[i]);
+  return sum;
+}
+
+// The larger number, NaN if either is.
+template <class T>
+T max_or_nan(T a, T b) {
+  return a != a || a > b ? a : b;
+}
+
+// An axis of extent 1 is repeated.
+template <class E>
+E broadcast(const View<const E, 4>& view, std::array<std::ptrdiff_t, 4> at) {
+  for (std::size_t axis = 0; axis < 4; ++axis) {
+    if (view.extents[axis] == 1) at[axis] = 0;
+  }
+  return view(at[0], at[1], at[2], at[3]);
+}
+
+// Indices of the real keys of a sequence: the key at position x is at index real[x].
+template <class T>
+std::vector<std::ptrdiff_t> real_keys(const AttentionOptions<T>& options, std::ptrdiff_t b,
+                                      std::ptrdiff_t kv_len) {
+  std::vector<std::ptrdiff_t> real;
+  const std::ptrdiff_t length = options.key_lengths ? (*options.key_lengths)(b) : kv_len;
+  for (std::ptrdiff_t j = 0; j < length; ++j) {
+    if (!options.key_mask || (*options.key_mask)(b, j)) real.push_back(j);
+  }
+  return real;
+}
+
+// The positions [begin, end) that query i is offered; its own position is end - 1.
+struct Interval {
+  std::ptrdiff_t begin;
+  std::ptrdiff_t end;
+};
+template <class T>
+Interval offered(const AttentionOptions<T>& options, const std::vector<std::ptrdiff_t>& real,
+                 std::ptrdiff_t b, std::ptrdiff_t i, std::ptrdiff_t q_len, std::ptrdiff_t kv_len) {
+  const std::ptrdiff_t length = options.key_lengths ? (*options.key_lengths)(b) : kv_len;
+  const std::ptrdiff_t limit = options.causal == Causal::none       ? kv_len
+                               : options.causal == Causal::top_left ? i
+                                                                    : i + length - q_len;
+  std::ptrdiff_t end = 0;
+  while (end < std::ssize(real) && real[static_cast<std::size_t>(end)] <= limit) ++end;
+  const std::ptrdiff_t window = options.window.value_or(end);
+  return {window < end ? end - window : 0, end};
+}
+
+// What a row knows of one key that it sees.
+template <class T>
+struct Seen {
+  std::ptrdiff_t position;
+  std::ptrdiff_t j;  // index in k and v
+  T n, p;            // 2^y = p * pow2(n)
+  T m;               // the maximum of its block, set by fold
+};
+
+template <class T>
+struct Partial {
+  T m = 0, l = 0;
+  std::vector<T> a;
+};
+
+// Step 4: the seen keys [first, last) are those of one block.
+template <class T, class Stored>
+Partial<T> partial(Seen<T>* first, Seen<T>* last, const View<const Stored, 4>& v, std::ptrdiff_t b,
+                   std::ptrdiff_t hkv) {
+  Partial<T> block{first->n, 0, std::vector<T>(static_cast<std::size_t>(v.extents[3]))};
+  for (const Seen<T>* key = first; key != last; ++key) block.m = max_or_nan(block.m, key->n);
+  std::array<T, static_cast<std::size_t>(lanes<T>)> sum{};
+  for (Seen<T>* key = first; key != last; ++key) {
+    key->m = block.m;
+    const T w = key->p * pow2(key->n - block.m);
+    sum[static_cast<std::size_t>(key->position % lanes<T>)] += w;
+    for (std::size_t c = 0; c < block.a.size(); ++c)
+      block.a[c] = std::fma(w, T(widen(v(b, hkv, key->j, c))), block.a[c]);
+  }
+  for (std::size_t half = sum.size() / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sum[i] += sum[i + half];
+  }
+  block.l = sum[0];
+  return block;
+}
+
+// Step 5.
+template <class T>
+void fold(Partial<T>& row, const Partial<T>& block) {
+  const T m = max_or_nan(row.m, block.m);
+  const T x = pow2(row.m - m), z = pow2(block.m - m);
+  row.l = row.l * x + block.l * z;
+  for (std::size_t c = 0; c < row.a.size(); ++c) row.a[c] = row.a[c] * x + block.a[c] * z;
+  row.m = m;
+}
+
+template <class T, class Stored>
+struct Definition {
+  View<const T, 4> q;
+  View<const Stored, 4> k, v;
+  View<T, 4> out;
+  const AttentionOptions<T>& options;
+  T scale = T(options.scale.value_or(1 / std::sqrt(static_cast<double>(q.extents[3]))));
+  T c = T(options.scale.value_or(1 / std::sqrt(static_cast<double>(q.extents[3]))) * log2e);
+  bool has_softcap = options.softcap.value_or(0) != 0;
+  bool plain = !has_softcap && !options.bias && !options.alibi_slopes;
+
+  // Steps 1, 2, 3 and 8: appends the key at index j to the row's seen keys, unless it is hidden.
+  void look(std::vector<Seen<T>>& seen, std::ptrdiff_t b, std::ptrdiff_t h, std::ptrdiff_t i,
+            std::ptrdiff_t hkv, std::ptrdiff_t j, std::ptrdiff_t position,
+            std::ptrdiff_t own_position) const {
+    T s = 0;
+    for (std::ptrdiff_t u = 0; u < q.extents[3]; ++u)
+      s = std::fma(q(b, h, i, u), T(widen(k(b, hkv, j, u))), s);
+    T y, score = s * scale;
+    if (plain) {
+      y = s * c;
+      if (std::isinf(s) && y == -infinity<T>) return;
+    } else {
+      if (has_softcap) score = *options.softcap * tanh(score / *options.softcap);
+      if (options.bias) score = score + broadcast(*options.bias, {b, h, i, j});
+      if (options.alibi_slopes)
+        score = std::fma((*options.alibi_slopes)(h), T(position - own_position), score);
+      if (score == -infinity<T>) return;
+      y = score * T(log2e);
+    }
+    const Exp2<T> e = exp2_split(max_or_nan(y, -largest<T>));
+    seen.push_back({position, j, e.n, e.p, e.n});
+    if (options.scores) (*options.scores)(b, h, i, j) = score;
+  }
+
+  void row(std::ptrdiff_t b, std::ptrdiff_t h, std::ptrdiff_t i, std::ptrdiff_t hkv, Interval interval,
+           const std::vector<std::ptrdiff_t>& real, AttentionReport& report) const {
+    for (std::ptrdiff_t col = 0; col < out.extents[3]; ++col) out(b, h, i, col) = 0;
+    for (std::ptrdiff_t j = 0; j < k.extents[2]; ++j) {
+      if (options.weights) (*options.weights)(b, h, i, j) = 0;
+      if (options.scores) (*options.scores)(b, h, i, j) = -infinity<T>;
+    }
+    if (options.lse) (*options.lse)(b, h, i) = -infinity<T>;
+    report.dot_products += interval.end - interval.begin;
+    if (options.query_mask && !(*options.query_mask)(b, i)) return;
+
+    std::vector<Seen<T>> seen;
+    for (std::ptrdiff_t position = interval.begin; position < interval.end; ++position) {
+      const std::ptrdiff_t j = real[static_cast<std::size_t>(position)];
+      if (options.attend && !broadcast(*options.attend, {b, h, i, j})) continue;
+      ++report.visible_pairs;
+      look(seen, b, h, i, hkv, j, position, interval.end - 1);
+    }
+    if (!seen.empty()) finish(fold_blocks(seen, b, hkv), seen, b, h, i, hkv);
+  }
+
+  Partial<T> fold_blocks(std::vector<Seen<T>>& seen, std::ptrdiff_t b, std::ptrdiff_t hkv) const {
+    Partial<T> sum;
+    Seen<T>* const end = seen.data() + seen.size();
+    for (Seen<T>* first = seen.data(); first != end;) {
+      Seen<T>* last = first;
+      while (last != end && last->position / block_size == first->position / block_size) ++last;
+      const Partial<T> block = partial(first, last, v, b, hkv);
+      if (first == seen.data()) {
+        sum = block;
+      } else {
+        fold(sum, block);
+      }
+      first = last;
+    }
+    return sum;
+  }
+
+  // Steps 6 and 7.
+  void finish(const Partial<T>& sum, const std::vector<Seen<T>>& seen, std::ptrdiff_t b, std::ptrdiff_t h,
+              std::ptrdiff_t i, std::ptrdiff_t hkv) const {
+    const bool only_one = seen.size() == 1 && !std::isnan(sum.l);
+    for (std::ptrdiff_t col = 0; col < out.extents[3]; ++col) {
+      out(b, h, i, col) =
+          only_one ? T(widen(v(b, hkv, seen[0].j, col))) : sum.a[static_cast<std::size_t>(col)] / sum.l;
+    }
+    if (options.weights) {
+      for (const Seen<T>& key : seen) {
+        (*options.weights)(b, h, i, key.j) = ((key.p * pow2(key.n - key.m)) * pow2(key.m - sum.m)) / sum.l;
+      }
+    }
+    if (options.lse) (*options.lse)(b, h, i) = T((double(sum.m) + std::log2(double(sum.l))) * ln2);
+  }
+};
+
+// Stored bytes of the keys and values that some row of one (batch, KV head) is offered.
+template <class T, class Stored>
+std::ptrdiff_t offered_bytes(const std::vector<Interval>& rows, std::ptrdiff_t real_len,
+                             const Definition<T, Stored>& call) {
+  std::ptrdiff_t keys = 0;
+  for (std::ptrdiff_t position = 0; position < real_len; ++position) {
+    for (const Interval& row : rows) {
+      if (row.begin <= position && position < row.end) {
+        ++keys;
+        break;
+      }
+    }
+  }
+  return keys * (call.k.extents[3] + call.v.extents[3]) * static_cast<std::ptrdiff_t>(sizeof(Stored));
+}
+
+}  // namespace
+
+float widen(bf16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+
+float widen(f16 x) {
+  const bool negative = (x.bits & 0x8000U) != 0;
+  const int exponent = (x.bits >> 10) & 0x1f, fraction = x.bits & 0x3ff;
+  float magnitude = 0;
+  if (exponent == 0x1f) {
+    magnitude = fraction != 0 ? std::numeric_limits<float>::quiet_NaN() : infinity<float>;
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(static_cast<float>(fraction), -24);
+  } else {
+    magnitude = std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
+  }
+  return std::copysign(magnitude, negative ? -1.0F : 1.0F);
+}
+
+template <class T>
+T pow2(T e) {
+  if (std::isnan(e)) return e;
+  return e < T(std::numeric_limits<T>::min_exponent - 1) ? T(0) : std::ldexp(T(1), static_cast<int>(e));
+}
+
+template <class T>
+Exp2<T> exp2_split(T y) {
+  const T n = std::nearbyint(y);
+  return {n, horner(exp2_coefficients<T>, y - n)};
+}
+
+template <class T>
+T tanh(T x) {
+  const T a = std::abs(x), z = a * a;
+  const T small = std::fma(a * z, horner(tanh_coefficients<T>, z), a);
+  const T y = a * T(2.8853900817779268);
+  const Exp2<T> e = exp2_split(y > T(64) ? T(64) : y);
+  const T large = 1 - 2 / (1 + e.p * pow2(e.n));
+  return std::copysign(a < T(0.625) ? small : large, x);
+}
+
+template <class T, class Stored>
+AttentionReport attention_definition(View<const T, 4> q, View<const Stored, 4> k, View<const Stored, 4> v,
+                                     View<T, 4> out, const AttentionOptions<T>& options) {
+  const Definition<T, Stored> call{q, k, v, out, options};
+  const auto [batch, n_heads, q_len, head_dim] = q.extents;
+  const std::ptrdiff_t n_kv_heads = k.extents[1], kv_len = k.extents[2];
+  AttentionReport report;
+  for (std::ptrdiff_t b = 0; b < batch; ++b) {
+    const std::vector<std::ptrdiff_t> real = real_keys(options, b, kv_len);
+    std::vector<Interval> rows;
+    for (std::ptrdiff_t i = 0; i < q_len; ++i) rows.push_back(offered(options, real, b, i, q_len, kv_len));
+    for (std::ptrdiff_t h = 0; h < n_heads; ++h) {
+      const std::ptrdiff_t hkv = h / (n_heads / n_kv_heads);
+      for (std::ptrdiff_t i = 0; i < q_len; ++i)
+        call.row(b, h, i, hkv, rows[static_cast<std::size_t>(i)], real, report);
+    }
+    report.bytes_read += n_kv_heads * offered_bytes(rows, std::ssize(real), call);
+  }
+  return report;
+}
+
+template float pow2(float);
+template double pow2(double);
+template Exp2<float> exp2_split(float);
+template Exp2<double> exp2_split(double);
+template float tanh(float);
+template double tanh(double);
+
+template AttentionReport attention_definition(View<const float, 4>, View<const float, 4>,
+                                              View<const float, 4>, View<float, 4>,
+                                              const AttentionOptions<float>&);
+template AttentionReport attention_definition(View<const double, 4>, View<const double, 4>,
+                                              View<const double, 4>, View<double, 4>,
+                                              const AttentionOptions<double>&);
+template AttentionReport attention_definition(View<const float, 4>, View<const bf16, 4>, View<const bf16, 4>,
+                                              View<float, 4>, const AttentionOptions<float>&);
+template AttentionReport attention_definition(View<const float, 4>, View<const f16, 4>, View<const f16, 4>,
+                                              View<float, 4>, const AttentionOptions<float>&);
+
+}  // namespace rapt::reference
