@@ -1,5 +1,5 @@
 // The definition of fused attention. Step numbers are those of the numeric contract.
-#include "attention_definition.hpp"
+#include "reference/attention_definition.hpp"
 
 #include <array>
 #include <bit>
