@@ -16,7 +16,8 @@ namespace rapt {
 namespace {
 
 #if defined(__x86_64__)
-// clang 14 does not know __builtin_cpu_supports("f16c"): CPUID leaf 1, ECX bit 29. AVX's operating-system support covers it.
+// clang 14 does not know __builtin_cpu_supports("f16c"): CPUID leaf 1, ECX bit 29. AVX's operating-system
+// support covers it.
 bool has_f16c() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (1U << 29)) != 0;
@@ -35,7 +36,8 @@ bool runs_avx512() {
 std::vector<Isa> probe() {
   __builtin_cpu_init();
   return {
-      {&kernels::avx512_kernels, "avx512f avx512cd avx512dq avx512bw avx512vl avx2 fma f16c", runs_avx512(), true},
+      {&kernels::avx512_kernels, "avx512f avx512cd avx512dq avx512bw avx512vl avx2 fma f16c", runs_avx512(),
+       true},
       {&kernels::avx2_kernels, "avx2 fma f16c", runs_avx2(), true},
       {&kernels::baseline_kernels, "sse2", true, false},
   };
@@ -52,7 +54,8 @@ const kernels::KernelTable* choose() {
       if (isa.runnable) return isa.table;
     } else if (std::string_view(forced) == isa.table->name) {
       if (isa.runnable) return isa.table;
-      throw invalid_input("RAPT_ISA: " + std::string(forced) + " cannot run on this machine, it needs " + isa.features);
+      throw invalid_input("RAPT_ISA: " + std::string(forced) + " cannot run on this machine, it needs " +
+                          isa.features);
     }
     known += known.empty() ? "" : ", ";
     known += isa.table->name;

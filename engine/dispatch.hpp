@@ -22,7 +22,8 @@ struct Isa {
 /// Every compiled ISA, best first.
 const std::vector<Isa>& compiled_isas();
 
-/// Forces an ISA while it lives; for tests and benchmarks that visit every ISA in one process. Not for concurrent use.
+/// Forces an ISA while it lives; for tests and benchmarks that visit every ISA in one process. Not for
+/// concurrent use.
 class ScopedIsa {
  public:
   explicit ScopedIsa(const kernels::KernelTable& table);

@@ -1,7 +1,7 @@
-#include "kernels/kernel_table.hpp"
+#include "kernels/table.hpp"
 
 namespace rapt::kernels {
 
-constinit const KernelTable avx512_kernels{"avx512"};
+constinit const KernelTable avx512_kernels = make_table<xsimd::avx512bw>("avx512");
 
 }  // namespace rapt::kernels

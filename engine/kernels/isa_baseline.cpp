@@ -1,7 +1,7 @@
-#include "kernels/kernel_table.hpp"
+#include "kernels/table.hpp"
 
 namespace rapt::kernels {
 
-constinit const KernelTable baseline_kernels{"baseline"};
+constinit const KernelTable baseline_kernels = make_table<xsimd::sse2>("baseline");
 
 }  // namespace rapt::kernels

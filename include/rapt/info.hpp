@@ -8,12 +8,14 @@ namespace rapt {
 /// The version of rapt, "major.minor.patch". Static storage; never fails.
 RAPT_API const char* version() noexcept;
 
-/// The version of the numeric contract of fused arithmetic. Results of fused arithmetic change bits only when this number changes.
+/// The version of the numeric contract of fused arithmetic. Results of fused arithmetic change bits only when
+/// this number changes.
 RAPT_API int contract_version() noexcept;
 
-/// The name of the ISA whose kernels run: "baseline", "avx2", "avx512" or "neon". The best one that the CPU and the operating system
-/// support, or the one that the environment variable RAPT_ISA names. The choice is made once, at the first call that needs it.
-/// Throws invalid_input when RAPT_ISA names an ISA that is unknown or cannot run here.
+/// The name of the ISA whose kernels run: "baseline", "avx2", "avx512" or "neon". The best one that the CPU
+/// and the operating system support, or the one that the environment variable RAPT_ISA names. The choice is
+/// made once, at the first call that needs it. Throws invalid_input when RAPT_ISA names an ISA that is
+/// unknown or cannot run here.
 RAPT_API const char* isa();
 
 }  // namespace rapt

@@ -1,0 +1,82 @@
+// The pack entry: from any strides to panels, padded keys left out. Contract in kernel_table.hpp.
+#pragma once
+
+#include "kernels/kernel_table.hpp"
+#include "kernels/simd.hpp"
+
+namespace rapt::kernels {
+
+/// One panel, element by element: any strides, any index, and the panel's missing columns.
+template <class T, class Arch, class S>
+RAPT_INLINE void pack_elements(const PackArgs<T, S>& args, Size first_column, Size first_step, Size last_step,
+                               T* panel) noexcept {
+  constexpr Size nr = NR<T, Arch>;
+  const Size columns = args.columns - first_column < nr ? args.columns - first_column : nr;
+  for (Size s = first_step; s < last_step; ++s) {
+    const S* row = args.source + (args.step_index != nullptr ? args.step_index[s] : s) * args.step_stride;
+    T* to = panel + s * nr;
+    for (Size c = 0; c < columns; ++c) {
+      const Size column = first_column + c;
+      to[c] = static_cast<T>(
+          row[(args.column_index != nullptr ? args.column_index[column] : column) * args.column_stride]);
+    }
+    for (Size c = columns; c < nr; ++c) to[c] = T(0);
+  }
+}
+
+/// One whole panel whose columns lie side by side in the source: a copy of NV vectors a step.
+template <class T, class Arch>
+RAPT_INLINE void pack_rows(const PackArgs<T, T>& args, Size first_column, T* panel) noexcept {
+  for (Size s = 0; s < args.steps; ++s) {
+    const T* row =
+        args.source + (args.step_index != nullptr ? args.step_index[s] : s) * args.step_stride + first_column;
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      simd::store(panel + s * NR<T, Arch> + v * width<T, Arch>, simd::load<Arch>(row + v * width<T, Arch>));
+    }
+  }
+}
+
+/// One whole panel whose steps lie side by side in the source (K: a column is a key, its components are
+/// contiguous). 16-byte pieces of `width` keys are transposed in registers, since a scalar transpose costs 6
+/// % of a causal head at T = 512.
+template <class T, class Arch>
+RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, T* panel) noexcept {
+  constexpr Size w = width<T, Arch>;
+  constexpr Size piece = 16 / static_cast<Size>(sizeof(T));
+  const Size whole = args.steps - args.steps % piece;
+#pragma GCC unroll 1
+  for (int v = 0; v < NV; ++v) {
+    const T* key[w];
+    for (Size c = 0; c < w; ++c) {
+      const Size column = first_column + v * w + c;
+      key[c] = args.source +
+               (args.column_index != nullptr ? args.column_index[column] : column) * args.column_stride;
+    }
+#pragma GCC unroll 1
+    for (Size s = 0; s < whole; s += piece) {
+      Batch<T, Arch> out[piece];
+      simd::transpose_pieces<T, Arch>(key, s, out);
+#pragma GCC unroll 4
+      for (Size u = 0; u < piece; ++u) simd::store(panel + (s + u) * NR<T, Arch> + v * w, out[u]);
+    }
+  }
+  pack_elements<T, Arch>(args, first_column, whole, args.steps, panel);
+}
+
+template <class T, class Arch>
+void pack(const PackArgs<T, T>& args) noexcept {
+  for (Size column = 0; column < args.columns; column += NR<T, Arch>) {
+    T* panel = args.panels + column / NR<T, Arch> * args.panel_stride;
+    const bool whole = column + NR<T, Arch> <= args.columns;
+    if (whole && args.column_stride == 1 && args.column_index == nullptr) {
+      pack_rows<T, Arch>(args, column, panel);
+    } else if (whole && args.step_stride == 1 && args.step_index == nullptr) {
+      pack_transposed<T, Arch>(args, column, panel);
+    } else {
+      pack_elements<T, Arch>(args, column, 0, args.steps, panel);
+    }
+  }
+}
+
+}  // namespace rapt::kernels
