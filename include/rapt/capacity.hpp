@@ -10,11 +10,10 @@ namespace rapt {
 
 /// The shape of a KV cache. batch and tokens may be 0; everything else is at least 1.
 struct KvShape {
-  std::ptrdiff_t batch = 1;  ///< sequences
-  std::ptrdiff_t n_kv_heads =
-      1;                      ///< heads that hold keys and values: n_heads for MHA, fewer for GQA, 1 for MQA
-  std::ptrdiff_t tokens = 0;  ///< tokens of each sequence
-  std::ptrdiff_t head_dim = 1;                         ///< elements of one key
+  std::ptrdiff_t batch = 1;       ///< sequences
+  std::ptrdiff_t n_kv_heads = 1;  ///< heads that hold keys and values (MHA: n_heads; MQA: 1)
+  std::ptrdiff_t tokens = 0;      ///< tokens of each sequence
+  std::ptrdiff_t head_dim = 1;    ///< elements of one key
   std::optional<std::ptrdiff_t> v_dim = std::nullopt;  ///< elements of one value; head_dim when left empty
   std::ptrdiff_t layers = 1;
   std::ptrdiff_t itemsize = 4;  ///< bytes of an element: 8 (f64), 4 (f32), 2 (bf16, f16)

@@ -4,6 +4,7 @@
 #include <rapt/attention.hpp>
 #include <rapt/capacity.hpp>
 #include <rapt/dtype.hpp>
+#include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
 #include <rapt/view.hpp>
