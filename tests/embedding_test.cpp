@@ -235,3 +235,14 @@ TEST_CASE("an embedding refuses sizes below 1, tables that do not fit and a devi
   CHECK_THROWS_AS(Embedding({.std = std::numeric_limits<double>::quiet_NaN()}), invalid_input);
   CHECK_THROWS_AS(Embedding({.std = std::numeric_limits<double>::infinity()}), invalid_input);
 }
+
+TEST_CASE("a batch large enough for several threads, over many blocks of positions, equals its rows") {
+  const Embedding embedding({.hidden_dim = 130, .max_seq_len = 300, .position = Position::learned});
+  Ids ids(20 * 300);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * 7919 % 270);
+  std::vector<float> out(ids.size() * 130, untouched);
+  embedding.forward(contiguous(ids.data(), {20, 300}), contiguous(out.data(), {20, 300, 130}));
+  for (std::ptrdiff_t i = 0; i < std::ssize(ids); i += 11) {
+    REQUIRE(row(out, i, 130) == forward(embedding, {ids[static_cast<std::size_t>(i)]}, i % 300));
+  }
+}
