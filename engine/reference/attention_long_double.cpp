@@ -1,5 +1,5 @@
 // Two passes over a row of scores, in long double.
-#include "attention_long_double.hpp"
+#include "reference/attention_long_double.hpp"
 
 #include <algorithm>
 #include <cmath>
