@@ -11,6 +11,7 @@
 #include "normal.hpp"
 #include "overlap.hpp"
 #include "run.hpp"
+#include "shape_text.hpp"
 
 namespace rapt {
 namespace {
@@ -163,11 +164,10 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
     throw invalid_input("forward: ids: seq_len " + std::to_string(seq_len) + " is more than max_seq_len " +
                         std::to_string(options_.max_seq_len));
   }
-  if (out.extents != std::array{batch, seq_len, hidden_dim}) {
-    throw invalid_input("forward: out is [" + std::to_string(out.extents[0]) + ", " +
-                        std::to_string(out.extents[1]) + ", " + std::to_string(out.extents[2]) +
-                        "], expected [" + std::to_string(batch) + ", " + std::to_string(seq_len) + ", " +
-                        std::to_string(hidden_dim) + "] for these ids");
+  const std::array expected{batch, seq_len, hidden_dim};
+  if (out.extents != expected) {
+    throw invalid_input("forward: out is " + shape_text(out) + ", expected " +
+                        shape_text(View<float, 3>{nullptr, expected, {}}) + " for these ids");
   }
   if (first_position < 0 || first_position > std::numeric_limits<std::int64_t>::max() - seq_len) {
     throw invalid_input("forward: first_position is " + std::to_string(first_position) +

@@ -1,6 +1,7 @@
 #include "gemm.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "dispatch.hpp"
 #include "run.hpp"
@@ -20,46 +21,67 @@ constexpr Size columns_block = 512;
 template <class T>
 constexpr Size copied_stride = steps_block + static_cast<Size>(alignment / sizeof(T));
 
-/// Whether the multiply kernel can read rows of a in place: contiguous, and not all in the same few L1 sets.
+/// The stride of two axes taken as one, the second running fastest; empty when no single stride does it.
+std::optional<Size> merged_stride(Size outer, Size outer_stride, Size inner, Size inner_stride) noexcept {
+  if (inner == 1) return outer_stride;
+  if (outer == 1 || outer_stride == inner * inner_stride) return inner_stride;
+  return std::nullopt;
+}
+
+/// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances, and
+/// not all in the same few L1 sets.
 template <class T>
-bool readable_in_place(const View<const T, 2>& a) noexcept {
+std::optional<Size> in_place_stride(const View<const T, 3>& a) noexcept {
   constexpr Size way_bytes = 4096;
-  return a.strides[1] == 1 && (a.strides[0] * static_cast<Size>(sizeof(T))) % (way_bytes / 4) != 0;
+  const auto stride = merged_stride(a.extents[0], a.strides[0], a.extents[1], a.strides[1]);
+  const bool readable =
+      stride && a.strides[2] == 1 && (*stride * static_cast<Size>(sizeof(T))) % (way_bytes / 4) != 0;
+  return readable ? stride : std::nullopt;
+}
+
+/// The row stride with which the kernel can write c in place: contiguous rows at equal distances.
+template <class T>
+std::optional<Size> in_place_stride(const View<T, 4>& c) noexcept {
+  const auto column_stride = merged_stride(c.extents[2], c.strides[2], c.extents[3], c.strides[3]);
+  if (column_stride != 1) return std::nullopt;
+  return merged_stride(c.extents[0], c.strides[0], c.extents[1], c.strides[1]);
 }
 
 template <class T>
-void copy_block(const View<const T, 2>& a, Size row, Size rows, Size step, Size steps, T* to) noexcept {
+void copy_block(const View<const T, 3>& a, Size row, Size rows, Size step, Size steps, T* to) noexcept {
+  const Size len = a.extents[1];
   for (Size r = 0; r < rows; ++r) {
-    const T* from = &a(row + r, step);
+    const T* from = &a((row + r) / len, (row + r) % len, step);
     T* copy = to + r * copied_stride<T>;
-    if (a.strides[1] == 1) {
+    if (a.strides[2] == 1) {
       std::copy_n(from, steps, copy);
     } else {
-      for (Size s = 0; s < steps; ++s) copy[s] = from[s * a.strides[1]];
+      for (Size s = 0; s < steps; ++s) copy[s] = from[s * a.strides[2]];
     }
   }
 }
 
-/// One block of c: all steps in ascending order, c itself carrying the chains from one block of steps to the
-/// next.
+/// One block of c: all steps in ascending order, c itself (or its dense stand-in, where c has no rows the
+/// kernel can write) carrying the chains from one block of steps to the next; the bias comes last.
 template <class T>
 struct GemmBlock {
   kernels::Kernels<T> const& kernels;
   void (*multiply)(const kernels::MultiplyArgs<T>&) noexcept;
-  View<const T, 2> a;
+  View<const T, 3> a;
   const PackedMatrix<T>& b;
-  View<T, 2> c;
+  const T* bias;
+  View<T, 4> c;
+  std::optional<Size> a_stride = in_place_stride(a);
+  std::optional<Size> c_stride = in_place_stride(c);
 
   void operator()(Size row, Size rows, Size column, Size columns, T* copied_a, T* dense_c) const noexcept {
-    const bool in_place = readable_in_place(a);
-    const bool dense = c.strides[1] == 1;
-    T* target = dense ? &c(row, column) : dense_c;
-    const Size target_stride = dense ? c.strides[0] : columns_block;
+    T* target = c_stride ? c.data + row * *c_stride + column : dense_c;
+    const Size target_stride = c_stride.value_or(columns_block);
     for (Size step = 0; step == 0 || step < b.steps(); step += steps_block) {
       const Size steps = std::min(steps_block, b.steps() - step);
-      if (!in_place) copy_block(a, row, rows, step, steps, copied_a);
-      multiply({.a = in_place ? &a(row, step) : copied_a,
-                .a_stride = in_place ? a.strides[0] : copied_stride<T>,
+      if (!a_stride) copy_block(a, row, rows, step, steps, copied_a);
+      multiply({.a = a_stride ? a.data + row * *a_stride + step : copied_a,
+                .a_stride = a_stride.value_or(copied_stride<T>),
                 .b = b.panel(column / kernels.NR) + step * kernels.NR,
                 .b_stride = b.panel_stride(),
                 .c = target,
@@ -69,9 +91,25 @@ struct GemmBlock {
                 .steps = steps,
                 .accumulate = step > 0});
     }
-    if (!dense) {
+    if (bias != nullptr) {
       for (Size r = 0; r < rows; ++r)
-        for (Size j = 0; j < columns; ++j) c(row + r, column + j) = dense_c[r * columns_block + j];
+        for (Size j = 0; j < columns; ++j) target[r * target_stride + j] += bias[column + j];
+    }
+    if (!c_stride) scatter(row, rows, column, columns, dense_c);
+  }
+
+  // Group by group, so that the inner loop runs along one axis of c.
+  void scatter(Size row, Size rows, Size column, Size columns, const T* dense_c) const noexcept {
+    const Size len = c.extents[1], width = c.extents[3];
+    for (Size j = 0; j < columns;) {
+      const Size group = (column + j) / width, first = (column + j) % width;
+      const Size run = std::min(width - first, columns - j);
+      for (Size r = 0; r < rows; ++r) {
+        T* to = &c((row + r) / len, (row + r) % len, group, first);
+        const T* from = dense_c + r * columns_block + j;
+        for (Size x = 0; x < run; ++x) to[x * c.strides[3]] = from[x];
+      }
+      j += run;
     }
   }
 };
@@ -102,18 +140,18 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
 }
 
 template <class T>
-void gemm(Arithmetic arithmetic, View<const T, 2> a, const PackedMatrix<T>& b, View<T, 2> c) {
-  const Size rows = c.extents[0], columns = c.extents[1];
+void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c) {
+  const Size rows = c.extents[0] * c.extents[1], columns = c.extents[2] * c.extents[3];
   if (rows == 0 || columns == 0) return;
-  const GemmBlock<T> block{b.kernels(), b.kernels().multiply(arithmetic), a, b, c};
+  const GemmBlock<T> block{b.kernels(), b.kernels().multiply(arithmetic), a, b, bias, c};
   const Size row_blocks = (rows + rows_block - 1) / rows_block;
   const Size column_blocks = (columns + columns_block - 1) / columns_block;
   const double flop =
       2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(b.steps());
   const Size slots = worker_slots(row_blocks * column_blocks, flop);
 
-  const Size copied = readable_in_place(a) ? 0 : rows_block * copied_stride<T>;
-  const Size dense = c.strides[1] == 1 ? 0 : rows_block * columns_block;
+  const Size copied = block.a_stride ? 0 : rows_block * copied_stride<T>;
+  const Size dense = block.c_stride ? 0 : rows_block * columns_block;
   const AlignedArray<T> scratch(slots * (copied + dense));
   run_items(row_blocks * column_blocks, slots, [&](Size slot, Size item) {
     const Size row = item % row_blocks * rows_block, column = item / row_blocks * columns_block;
@@ -125,7 +163,9 @@ void gemm(Arithmetic arithmetic, View<const T, 2> a, const PackedMatrix<T>& b, V
 
 template class PackedMatrix<float>;
 template class PackedMatrix<double>;
-template void gemm(Arithmetic, View<const float, 2>, const PackedMatrix<float>&, View<float, 2>);
-template void gemm(Arithmetic, View<const double, 2>, const PackedMatrix<double>&, View<double, 2>);
+template void gemm(Arithmetic, View<const float, 3>, const PackedMatrix<float>&, const float*,
+                   View<float, 4>);
+template void gemm(Arithmetic, View<const double, 3>, const PackedMatrix<double>&, const double*,
+                   View<double, 4>);
 
 }  // namespace rapt

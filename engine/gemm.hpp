@@ -30,12 +30,21 @@ class PackedMatrix {
   AlignedArray<T> panels_;
 };
 
-/// c [rows, columns] = a [rows, steps] b [steps, columns]; each element one chain over the steps in ascending
-/// order from +0, so that nothing depends on blocking, threads or strides. Any sizes from 0, any strides; c
-/// has distinct elements and overlaps neither a nor b. Cost: 2 rows * columns * steps flop; scratch of some
-/// 200 KiB a thread. Throws std::bad_alloc before anything is written.
+/// c[o, t, g, x] = sum over s of a[o, t, s] * b[s, g * width + x], plus bias[g * width + x] where bias (unit
+/// stride) is not null. Shapes: a [outer, len, steps], b [steps, groups * width], c [outer, len, groups,
+/// width]. Each element is one chain over the steps in ascending order from +0 and then the bias, so that
+/// nothing depends on blocking, threads or strides. Any sizes from 0, any strides; c has distinct elements
+/// and overlaps neither a nor b. Cost: 2 outer * len * groups * width * steps flop; scratch of some 600 KiB a
+/// thread. Throws std::bad_alloc before anything is written.
 template <class T>
-void gemm(Arithmetic arithmetic, View<const T, 2> a, const PackedMatrix<T>& b, View<T, 2> c);
+void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c);
+
+/// c [rows, columns] = a [rows, steps] b [steps, columns].
+template <class T>
+void gemm(Arithmetic arithmetic, View<const T, 2> a, const PackedMatrix<T>& b, View<T, 2> c) {
+  gemm<T>(arithmetic, {a.data, {1, a.extents[0], a.extents[1]}, {0, a.strides[0], a.strides[1]}}, b, nullptr,
+          {c.data, {1, c.extents[0], 1, c.extents[1]}, {0, c.strides[0], 0, c.strides[1]}});
+}
 
 /// The same with b [steps, columns] as it stands: packs it first.
 template <class T>

@@ -10,6 +10,7 @@
 
 #include "overlap.hpp"
 #include "run.hpp"
+#include "shape_text.hpp"
 
 namespace rapt {
 namespace {
@@ -177,14 +178,6 @@ template class RowRotation<double>;
 
 namespace {
 
-template <class T, int N>
-std::string shape(const View<T, N>& view) {
-  std::string text;
-  for (const std::ptrdiff_t extent : view.extents)
-    text += (text.empty() ? "[" : ", ") + std::to_string(extent);
-  return text + "]";
-}
-
 template <class T>
 void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View<T, 4> out,
                  const RopeOptions& options) {
@@ -192,10 +185,10 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
                        head_dim = x.extents[3];
   require_rotatable(head_dim, options);
   if (positions.extents != std::array{batch, len}) {
-    throw invalid_input("rope: positions: " + shape(positions) + " does not match x: " + shape(x));
+    throw invalid_input("rope: positions: " + shape_text(positions) + " does not match x: " + shape_text(x));
   }
   if (out.extents != x.extents)
-    throw invalid_input("rope: out: " + shape(out) + " does not match x: " + shape(x));
+    throw invalid_input("rope: out: " + shape_text(out) + " does not match x: " + shape_text(x));
   const bool in_place = out.data == x.data && out.strides == x.strides;
   if ((!in_place && ranges_overlap(out, x)) || ranges_overlap(out, positions)) {
     throw invalid_input("rope: out overlaps an input and is not x itself");

@@ -7,4 +7,5 @@
 #include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
+#include <rapt/projection.hpp>
 #include <rapt/view.hpp>
