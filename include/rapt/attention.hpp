@@ -29,14 +29,14 @@ struct AttentionOptions {
   std::optional<std::ptrdiff_t>
       window;  ///< visible keys including the row's own; at least 1; needs a causal corner. Counts real keys.
   std::optional<T>
-      softcap;  ///< cap: t -> cap * tanh(t / cap), before any mask; 0 or empty is none; not negative
+      softcap;  ///< cap: t -> cap * tanh(t / cap), before any mask; 0 or empty is none; finite, not negative
   std::optional<View<const bool, 2>> key_mask;  ///< [batch, kv_len]; keys behind false are never read
   std::optional<View<const std::ptrdiff_t, 1>> key_lengths;  ///< [batch]; keys from there on are never read
   std::optional<View<const bool, 2>>
       query_mask;  ///< [batch, q_len]; rows behind false give zeros, weights 0, lse -inf
-  std::optional<View<const bool, 4>>
-      attend;  ///< broadcasts to [batch, n_heads, q_len, kv_len]; changes no numbering
-  std::optional<View<const T, 4>> bias;  ///< broadcasts likewise; added to the scaled (and capped) score
+  std::optional<View<const bool, 4>> attend;  ///< broadcasts to [batch, n_heads, q_len, kv_len]: each axis is
+                                              ///< whole or 1; changes no numbering
+  std::optional<View<const T, 4>> bias;       ///< broadcasts likewise; added to the scaled (and capped) score
   std::optional<View<const T, 1>>
       alibi_slopes;  ///< [n_heads]; adds slope * (key position - own position); needs a causal corner
   std::optional<View<T, 4>>
