@@ -1,7 +1,72 @@
-#include <fmt/core.h>
+// The program rapt: subcommands, and what every one of them does alike. Exit status 0 on success, 2 on bad
+// input, a bad option, an unreadable file or a bad RAPT_ISA, 1 when the output cannot be written. An error is
+// one line on stderr.
 #include <rapt/rapt.hpp>
 
-int main() {
-  fmt::print("rapt {}\n", rapt::version());
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <sstream>
+
+#include "commands.hpp"
+#include "streams.hpp"
+
+namespace {
+
+constexpr int bad_input = 2;
+constexpr int failed = 1;
+
+/// Tells what went wrong in one line, whatever bytes a file name or an option brought into it.
+int fail(int status, const std::string& what) {
+  std::string line = "rapt: ";
+  for (const char c : what) line += c == '\n' || c == '\r' ? ' ' : c;
+  while (line.back() == ' ') line.pop_back();
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return status;
+}
+
+/// Help and version are output like any other.
+void print_requested(CLI::App& app, const CLI::Success& request) {
+  std::ostringstream text, unused;
+  app.exit(request, text, unused);
+  rapt::cli::write_output(text.str());
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app{"Exact and fast attention on CPUs"};
+  app.name("rapt");
+  app.set_version_flag("--version", std::string("rapt ") + rapt::version());
+  app.require_subcommand(1);
+  rapt::cli::add_run(app);
+  rapt::cli::add_generate(app);
+  rapt::cli::add_info(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {
+    print_requested(app, request);
+  }
+  rapt::cli::close_output();
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then a failed write, and told as one
+  try {
+    return run_program(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return fail(bad_input, error.what());
+  } catch (const rapt::invalid_input& error) {
+    return fail(bad_input, error.what());
+  } catch (const rapt::cli::unreadable_file& file) {
+    return fail(bad_input, file.name + ": cannot be read: " + std::strerror(file.error));
+  } catch (const rapt::cli::output_failure& output) {
+    return fail(failed, std::string("standard output: cannot be written: ") + std::strerror(output.error));
+  } catch (const std::bad_alloc&) {
+    return fail(failed, "not enough memory");
+  } catch (const std::length_error&) {
+    return fail(failed, "not enough memory");
+  }
 }

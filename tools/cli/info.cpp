@@ -1,0 +1,70 @@
+// rapt info: what was built, what runs here, and why.
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+#include <rapt/rapt.hpp>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "commands.hpp"
+#include "dispatch.hpp"
+#include "streams.hpp"
+
+namespace rapt::cli {
+namespace {
+
+std::string why() {
+  const char* forced = std::getenv("RAPT_ISA");
+  if (forced != nullptr && *forced != '\0') return "RAPT_ISA names it";
+  return "the best one that runs here";
+}
+
+/// The cores this process may use, and those of the machine.
+std::string cores() {
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return fmt::format("{}", online);
+  return fmt::format("{} of {}", CPU_COUNT(&allowed), online);
+}
+
+/// One line for each cache of the first core, as the kernel describes them.
+std::string caches() {
+  std::string lines;
+  for (int index = 0;; ++index) {
+    const auto read = [&](const char* what) {
+      std::string value;
+      std::ifstream(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/{}", index, what)) >> value;
+      return value;
+    };
+    const std::string level = read("level"), type = read("type"), size = read("size");
+    if (level.empty()) break;
+    if (type != "Instruction")
+      lines += fmt::format("{:<18}L{} {} {}\n", lines.empty() ? "caches" : "", level, type, size);
+  }
+  return lines.empty() ? fmt::format("{:<18}unknown\n", "caches") : lines;
+}
+
+std::string isas() {
+  std::string lines;
+  for (const Isa& isa : compiled_isas()) {
+    lines += fmt::format("{:<18}{:<10}{:<14}{}\n", lines.empty() ? "ISAs compiled" : "", isa.table->name,
+                         isa.runnable ? "runs here" : "cannot run", isa.features);
+  }
+  return lines;
+}
+
+void info() {
+  write_output(fmt::format("{:<18}{}\n", "rapt", version()) +
+               fmt::format("{:<18}{}\n", "numeric contract", contract_version()) +
+               fmt::format("{:<18}{} ({})\n", "ISA", isa(), why()) + isas() +
+               fmt::format("{:<18}{}\n", "cores", cores()) + caches());
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  app.add_subcommand("info", "Show the version, the ISA chosen and why, cores and caches")->callback(info);
+}
+
+}  // namespace rapt::cli

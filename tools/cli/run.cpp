@@ -1,0 +1,59 @@
+// rapt run: the staged program from a file or standard input to standard output.
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <rapt/pipeline.hpp>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "streams.hpp"
+
+namespace rapt::cli {
+namespace {
+
+struct RunOptions {
+  std::string file;
+  bool unbounded = false;
+  int threads = 0;
+  std::vector<int> stages;
+};
+
+void compute_and_print(const RunOptions& options) {
+  InputFile file(options.file == "-" ? "" : options.file);
+  const auto source = [&](char* buffer, std::size_t size) { return file.read(buffer, size); };
+  const pipeline::Input input =
+      pipeline::parse(source, options.unbounded ? pipeline::Limits::unbounded : pipeline::Limits::assignment);
+  const pipeline::Result result = pipeline::run(input);
+  auto stages = options.stages.empty() ? pipeline::Stages::all() : pipeline::Stages::none();
+  for (const int stage : options.stages) stages = stages.with(stage);
+  const auto sink = [](std::string_view chunk) { return write_output(chunk), true; };
+  static_cast<void>(pipeline::print(input, result, sink, stages));  // the sink throws its failures
+}
+
+void run(const RunOptions& options) {
+  if (options.threads == 0) return compute_and_print(options);
+  // Without the control, TBB keeps to the number of cores whatever the arena says.
+  const tbb::global_control at_least(
+      tbb::global_control::max_allowed_parallelism,
+      static_cast<std::size_t>(std::max(options.threads, tbb::this_task_arena::max_concurrency())));
+  tbb::task_arena(options.threads).execute([&] { compute_and_print(options); });
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run the staged program: read a text, print its six stages");
+  command->add_option("FILE", options->file, "The text; standard input when absent or -")->type_name("");
+  command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
+  command->add_option("--threads", options->threads, "Threads to use (default: the cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command->add_option("--stages", options->stages, "Print only these stages, such as 2,6")
+      ->delimiter(',')
+      ->check(CLI::Range(1, pipeline::Stages::count))
+      ->type_name("LIST");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace rapt::cli

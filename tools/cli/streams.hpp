@@ -1,0 +1,45 @@
+// Input and output of the program on plain file descriptors: no buffers of iostreams, and every failure is
+// noticed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rapt::cli {
+
+/// The output could not be written: exit status 1.
+struct output_failure {
+  int error;  // errno
+};
+
+/// A file cannot be opened or read: exit status 2.
+struct unreadable_file {
+  std::string name;
+  int error;  // errno
+};
+
+/// A file, or standard input when the name is empty, opened for reading.
+class InputFile {
+ public:
+  explicit InputFile(std::string name);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Up to size bytes; 0 at the end. Throws unreadable_file.
+  std::size_t read(char* buffer, std::size_t size);
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+/// Writes all of the text to standard output. Throws output_failure.
+void write_output(std::string_view text);
+
+/// Closes standard output: the last moment at which a file system can tell that it lost something. Throws
+/// output_failure.
+void close_output();
+
+}  // namespace rapt::cli
