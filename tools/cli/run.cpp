@@ -51,6 +51,7 @@ void add_run(CLI::App& app) {
       ->type_name("N");
   command->add_option("--stages", options->stages, "Print only these stages, such as 2,6")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, pipeline::Stages::count))
       ->type_name("LIST");
   command->callback([options] { run(*options); });
