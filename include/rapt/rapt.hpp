@@ -7,5 +7,6 @@
 #include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
+#include <rapt/pipeline.hpp>
 #include <rapt/projection.hpp>
 #include <rapt/view.hpp>

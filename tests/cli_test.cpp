@@ -1,0 +1,238 @@
+// The command line as a program: what it writes where, and with which exit status.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+const std::string program = RAPT_BINARY_DIR "/bin/rapt";
+const std::string case_file = RAPT_SOURCE_DIR "/tests/cases/first.txt";
+
+struct Finished {
+  int status;
+  std::string out, err;
+  long peak_kib;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A folder of this test run, gone at its end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "rapt_cli_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) FAIL("no scratch folder");
+    path_ = name;
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  std::string operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Setting {
+  std::string standard_input = {};  // its bytes
+  std::string output = {};          // a file to write to in place of the scratch one
+  bool closed_pipe = false;         // the reader of the output is gone
+  std::vector<std::string> environment = {};
+};
+
+Finished run(const std::vector<std::string>& arguments, const Setting& setting = {}) {
+  const Scratch scratch;
+  const std::string in = scratch / "in", out = setting.output.empty() ? scratch / "out" : setting.output,
+                    err = scratch / "err";
+  std::ofstream(in, std::ios::binary) << setting.standard_input;
+  int pipe_ends[2] = {-1, -1};
+  if (setting.closed_pipe && pipe(pipe_ends) != 0) FAIL("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    if (setting.closed_pipe) {
+      dup2(pipe_ends[1], STDOUT_FILENO);
+      close(pipe_ends[0]);
+      close(pipe_ends[1]);
+    } else {
+      dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    }
+    for (const std::string& variable : setting.environment) putenv(const_cast<char*>(variable.c_str()));
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv(program.c_str(), argv.data());
+    _exit(127);
+  }
+  if (setting.closed_pipe) {
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+  }
+  int status = 0;
+  rusage usage{};
+  if (wait4(child, &status, 0, &usage) != child) FAIL("no child");
+  REQUIRE(WIFEXITED(status));
+  return {WEXITSTATUS(status), setting.output.empty() ? read_file(out) : "", read_file(err), usage.ru_maxrss};
+}
+
+/// Nothing on stdout, one line on stderr, the given status.
+void check_refused(const Finished& finished, int status, const std::string& beginning) {
+  CHECK(finished.status == status);
+  CHECK(finished.out.empty());
+  CHECK(finished.err.rfind(beginning, 0) == 0);
+  REQUIRE_FALSE(finished.err.empty());
+  CHECK(finished.err.find('\n') == finished.err.size() - 1);
+}
+
+}  // namespace
+
+TEST_CASE("rapt run prints a case from a file and from standard input") {
+  const std::string expected = read_file(RAPT_SOURCE_DIR "/tests/cases/first-out.txt");
+  for (const Finished& finished :
+       {run({"run", case_file}), run({"run"}, {.standard_input = read_file(case_file)}),
+        run({"run", "-"}, {.standard_input = read_file(case_file)}),
+        run({"run", case_file, "--threads", "2", "--unbounded"})}) {
+    CHECK(finished.status == 0);
+    CHECK((finished.out == expected));
+    CHECK(finished.err.empty());
+  }
+}
+
+TEST_CASE("rapt run --stages prints those only, in their order") {
+  const std::string all = read_file(RAPT_SOURCE_DIR "/tests/cases/first-out.txt");
+  const auto part = [&](const std::string& from, const std::string& to) {
+    const std::size_t begin = all.find(from);
+    return all.substr(begin, to.empty() ? std::string::npos : all.find(to) - begin);
+  };
+  const Finished finished = run({"run", "--stages", "6,2", case_file});
+  CHECK(finished.status == 0);
+  CHECK((finished.out == part("Stage 2", "Stage 3") + part("Stage 6", "")));
+  CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
+}
+
+TEST_CASE("--unbounded lifts the limits of the assignment") {
+  const std::string text = run({"generate", "--n", "65", "--d", "66", "--g", "33", "--text-len", "67"}).out;
+  check_refused(run({"run"}, {.standard_input = text}), 2,
+                "rapt: n: line 1, column 1: expected an integer from 1 to 64, got '65'\n");
+  const Finished finished = run({"run", "--unbounded"}, {.standard_input = text});
+  CHECK(finished.status == 0);
+  CHECK(finished.out.find("Gen 32: ") != std::string::npos);
+}
+
+TEST_CASE("bad input: exit status 2, nothing on stdout, one line that names the field and the place") {
+  check_refused(run({"run"}), 2,
+                "rapt: n: line 1, column 1: expected an integer from 1 to 64, got the end of the input\n");
+  const std::string good = read_file(case_file);
+  check_refused(run({"run"}, {.standard_input = good.substr(0, good.size() / 2)}), 2, "rapt: ");
+  check_refused(run({"run"}, {.standard_input = good + "1"}), 2, "rapt: after wv[31][31]: line ");
+  check_refused(run({"run"}, {.standard_input = "\xEF\xBB\xBF" + good}), 2, "rapt: n: line 1, column 1: ");
+  check_refused(run({"run"}, {.standard_input = good + std::string(1, '\0')}), 2,
+                "rapt: after wv[31][31]: line ");
+  std::string spoilt = good;
+  spoilt.replace(spoilt.rfind("0.0"), 3, "nan");
+  check_refused(run({"run"}, {.standard_input = spoilt}), 2, "rapt: wv[31][");
+}
+
+TEST_CASE("bad options and files: exit status 2 and one line") {
+  for (const std::vector<std::string>& arguments :
+       std::initializer_list<std::vector<std::string>>{{},
+                                                       {"nothing"},
+                                                       {"run", "--nothing"},
+                                                       {"run", "--threads", "0"},
+                                                       {"run", "--threads", "many"},
+                                                       {"run", "--stages", "7"},
+                                                       {"run", "--stages", "1,x"},
+                                                       {"run", case_file, case_file},
+                                                       {"run", "/no/such/file"},
+                                                       {"run", "/"},
+                                                       {"run", "no\nsuch\nfile"},
+                                                       {"generate", "--n", "0"},
+                                                       {"generate", "--mask-rate", "1.5"},
+                                                       {"generate", "--structured", "--d", "7"},
+                                                       {"generate", "--text", "aword_of_more_than_20_bytes"},
+                                                       {"generate", "--seed", "-x"},
+                                                       {"info", "more"}}) {
+    std::string line;
+    for (const std::string& argument : arguments) line += argument + " ";
+    INFO(line);
+    check_refused(run(arguments), 2, "rapt: ");
+  }
+  check_refused(run({"run", case_file}, {.environment = {"RAPT_ISA=mmx"}}), 2,
+                "rapt: RAPT_ISA: unknown ISA 'mmx', expected one of ");
+  check_refused(run({"info"}, {.environment = {"RAPT_ISA=mmx"}}), 2, "rapt: RAPT_ISA: unknown ISA 'mmx'");
+}
+
+TEST_CASE("output that cannot be written: exit status 1 and one line, whatever was to be written") {
+  for (const std::vector<std::string>& arguments : std::initializer_list<std::vector<std::string>>{
+           {"run", case_file}, {"generate"}, {"info"}, {"--help"}, {"--version"}, {"run", "--help"}}) {
+    INFO(arguments[0]);
+    check_refused(run(arguments, {.closed_pipe = true}), 1, "rapt: standard output: cannot be written: ");
+    if (std::filesystem::exists("/dev/full")) {
+      check_refused(run(arguments, {.output = "/dev/full"}), 1, "rapt: standard output: cannot be written: ");
+    }
+  }
+}
+
+TEST_CASE("help and version are there for the program and every command") {
+  for (const std::vector<std::string>& arguments : std::initializer_list<std::vector<std::string>>{
+           {"--help"}, {"run", "--help"}, {"generate", "--help"}, {"info", "--help"}}) {
+    const Finished finished = run(arguments);
+    CHECK(finished.status == 0);
+    CHECK(finished.out.find("--help") != std::string::npos);
+    CHECK(finished.err.empty());
+  }
+  CHECK(run({"--version"}).out.rfind("rapt ", 0) == 0);
+}
+
+TEST_CASE("rapt info names the ISA and why") {
+  CHECK(run({"info"}).out.find("the best one that runs here") != std::string::npos);
+#if defined(__x86_64__)
+  const Finished forced = run({"info"}, {.environment = {"RAPT_ISA=baseline"}});
+  CHECK(forced.out.find("baseline (RAPT_ISA names it)") != std::string::npos);
+#endif
+}
+
+TEST_CASE("rapt generate writes the same bytes for a seed, on every machine") {
+  const std::string text =
+      run({"generate", "--n", "2", "--d", "2", "--g", "1", "--text-len", "3", "--seed", "7"}).out;
+  CHECK(text == read_file(RAPT_SOURCE_DIR "/tests/cases/generated-seed-7.txt"));
+  CHECK(text != run({"generate", "--n", "2", "--d", "2", "--g", "1", "--text-len", "3", "--seed", "8"}).out);
+  CHECK(run({"generate", "--structured", "--text", "the cat sat on the mat because the cat was tired", "--d",
+             "32", "--g", "2"})
+            .out == read_file(case_file));
+}
+
+TEST_CASE("a file of garbage is refused without being kept") {
+  const Scratch scratch;
+  const std::string path = scratch / "garbage";
+  constexpr long size = 1L << 30;
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  const long most_kib = own.ru_maxrss + 40 * 1024;  // a child's peak counts what it was forked from
+  // Sparse files: blanks would have to be written, NULs need no space on disk. Digits make one number of 64
+  // MB.
+  std::ofstream(path) << "1 1 0 1\nw\n1\n";
+  std::filesystem::resize_file(path, size);
+  const Finished nul = run({"run", path});
+  check_refused(nul, 2, "rapt: prompt[0][0]: line 4, column 1: expected a number, got '\\x00");
+  CHECK(nul.peak_kib < most_kib);
+  std::ofstream(path, std::ios::binary) << "2000000000 2000000000 0 1\nw\n" << std::string(1 << 26, '1');
+  const Finished digits = run({"run", "--unbounded", path});
+  check_refused(digits, 2,
+                "rapt: mask[0]: line 3, column 1: expected an integer from 0 to 1, got "
+                "'111111111111111111111111...'\n");
+  CHECK(digits.peak_kib < most_kib);
+}
