@@ -10,9 +10,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "dispatch.hpp"
 #include "support/case_count.hpp"
+#include "support/isas.hpp"
 #include "support/staged_problem.hpp"
+#include "support/threads.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -36,24 +37,21 @@ std::vector<std::filesystem::path> cases_in(const std::filesystem::path& folder)
 }
 
 template <class Body>
-void for_each_runnable_isa(const Body& body) {
-  for (const Isa& isa : compiled_isas()) {
-    if (!isa.runnable) {
-      WARN(isa.table->name << ": compiled, not run");
-      continue;
+void for_each_way_to_run(const Body& body) {
+  for_each_isa([&](const Isa& isa) {
+    for (const int threads : {1, 2}) {
+      INFO(isa.table->name << ", threads " << threads);
+      with_threads(threads, body);
     }
-    ScopedIsa scope(*isa.table);
-    INFO(isa.table->name);
-    for (const int threads : {1, 2}) body(threads);
-  }
+  });
 }
 
 void check_exact(const pipeline::Input& input) {
   const reference::StagedInput plain = to_reference(input);
   const reference::StagedResult expected = reference::staged(plain);
   const std::string text = reference::staged_text(plain, expected);
-  for_each_runnable_isa([&](int threads) {
-    const pipeline::Result result = run_with_threads(input, threads);
+  for_each_way_to_run([&] {
+    const pipeline::Result result = pipeline::run(input);
     REQUIRE(difference(result, expected) == "");
     REQUIRE((printed(input, result) == text));
   });
@@ -72,8 +70,7 @@ TEST_CASE("every case prints exactly its expected bytes") {
     const std::string expected = read_file(path.parent_path() / (path.stem().string() + "-out.txt"));
     REQUIRE_FALSE(expected.empty());
     const pipeline::Input input = pipeline::parse(read_file(path));
-    for_each_runnable_isa(
-        [&](int threads) { CHECK((printed(input, run_with_threads(input, threads)) == expected)); });
+    for_each_way_to_run([&] { CHECK((printed(input, pipeline::run(input)) == expected)); });
     const reference::StagedInput plain = to_reference(input);
     CHECK((reference::staged_text(plain, reference::staged(plain)) == expected));
   }

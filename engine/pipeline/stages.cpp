@@ -2,6 +2,7 @@
 // row sees itself and all before it: padded rows are compacted away, and generation is the end of the
 // sequence. Every generated row is known from the start, so it waits for no other; each sum is the one that a
 // cache gives.
+#include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 #include <rapt/pipeline.hpp>
 
@@ -11,7 +12,6 @@
 
 #include "dispatch.hpp"
 #include "gemm.hpp"
-#include "pipeline/one_hot.hpp"
 #include "run.hpp"
 
 namespace rapt::pipeline {
@@ -220,7 +220,8 @@ Result run(const Input& input, Arithmetic arithmetic) {
     return static_cast<std::size_t>(checked_product(rows, columns));
   };
   Result result;
-  result.vocabulary = vocabulary(input.words);
+  result.vocabulary =
+      OneHotTable(std::vector<std::string_view>(input.words.begin(), input.words.end())).words();
   result.q = project(input, input.wq, arithmetic);
   result.k = project(input, input.wk, arithmetic);
   result.v = project(input, input.wv, arithmetic);

@@ -1,8 +1,5 @@
 #include "support/staged_problem.hpp"
 
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -164,13 +161,6 @@ std::string printed(const pipeline::Input& input, const pipeline::Result& result
   const auto sink = [&](std::string_view chunk) { return text += chunk, true; };
   static_cast<void>(pipeline::print(input, result, sink));  // this sink cannot fail
   return text;
-}
-
-pipeline::Result run_with_threads(const pipeline::Input& input, int threads) {
-  const tbb::global_control at_least(tbb::global_control::max_allowed_parallelism,
-                                     static_cast<std::size_t>(std::max(2, threads)));
-  tbb::task_arena arena(threads);
-  return arena.execute([&] { return pipeline::run(input); });
 }
 
 }  // namespace rapt::test

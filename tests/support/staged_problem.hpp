@@ -43,7 +43,4 @@ std::string difference(const pipeline::Result& result, const reference::StagedRe
 /// All that print writes.
 std::string printed(const pipeline::Input& input, const pipeline::Result& result);
 
-/// run() with an arena of that many threads.
-pipeline::Result run_with_threads(const pipeline::Input& input, int threads);
-
 }  // namespace rapt::test

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "dispatch.hpp"
+#include "measure.hpp"
 #include "streams.hpp"
 
 namespace rapt::cli {
@@ -54,17 +55,33 @@ std::string isas() {
   return lines;
 }
 
+/// What one core and all of them reach, measured now.
+std::string measured() {
+  const int all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const auto line = [&](const char* name, const char* unit, double one_thread, double threads) {
+    return fmt::format("{:<18}{:.1f} {} with 1 thread, {:.1f} with {}\n", name, one_thread / 1e9, unit,
+                       threads / 1e9, all);
+  };
+  const std::ptrdiff_t bytes = measure::beyond_caches();
+  return line("FMA peak f32", "GFLOP/s", measure::fma_peak<float>(1), measure::fma_peak<float>(all)) +
+         line("FMA peak f64", "GFLOP/s", measure::fma_peak<double>(1), measure::fma_peak<double>(all)) +
+         line("read bandwidth", "GB/s", measure::read_bandwidth(bytes, 1),
+              measure::read_bandwidth(bytes, all));
+}
+
 void info() {
   write_output(fmt::format("{:<18}{}\n", "rapt", version()) +
                fmt::format("{:<18}{}\n", "numeric contract", contract_version()) +
                fmt::format("{:<18}{} ({})\n", "ISA", isa(), why()) + isas() +
-               fmt::format("{:<18}{}\n", "cores", cores()) + caches());
+               fmt::format("{:<18}{}\n", "cores", cores()) + caches() + measured());
 }
 
 }  // namespace
 
 void add_info(CLI::App& app) {
-  app.add_subcommand("info", "Show the version, the ISA chosen and why, cores and caches")->callback(info);
+  app.add_subcommand("info",
+                     "Show the version, the ISA chosen and why, cores, caches and what the machine reaches")
+      ->callback(info);
 }
 
 }  // namespace rapt::cli
