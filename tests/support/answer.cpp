@@ -68,4 +68,13 @@ std::string difference(const Answer& expected, const Answer& actual) {
   return text + report_difference(expected.report, actual.report);
 }
 
+std::uint64_t hash_of(const Array<4>& values) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const double value : values.values) {
+    const auto bits = std::isnan(value) ? 0x7ff8000000000000U : std::bit_cast<std::uint64_t>(value);
+    for (int shift = 0; shift < 64; shift += 8) hash = (hash ^ ((bits >> shift) & 0xff)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
 }  // namespace rapt::test

@@ -22,4 +22,7 @@ std::string difference(const Answer& expected, const Answer& actual);
 template <int N>
 std::string difference(const char* what, const Array<N>& expected, const Array<N>& actual);
 
+/// FNV-1a over the bits of the values (all NaN are one), the same on every machine.
+std::uint64_t hash_of(const Array<4>& values);
+
 }  // namespace rapt::test
