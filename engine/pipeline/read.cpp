@@ -4,6 +4,7 @@
 #include <rapt/pipeline.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -172,8 +173,9 @@ class Reader {
       count += decimals;
     }
     if (count == 0 || count > 19 || integer >> 53 != 0 || !is_blank(*p)) return nullptr;
-    value = static_cast<double>(integer) / power[decimals];
-    if (negative) value = -value;
+    const double magnitude = static_cast<double>(integer) / power[decimals];
+    value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) |
+                                  std::uint64_t{negative} << 63);  // no branch on a sign
     return p;
   }
 
