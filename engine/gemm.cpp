@@ -19,7 +19,8 @@ constexpr Size columns_block = 512;
 // Row stride of copied left operands: an odd number of cache lines, so that the rows of a tile never share an
 // L1 set.
 template <class T>
-constexpr Size copied_stride = steps_block + static_cast<Size>(alignment / sizeof(T));
+constexpr Size copied_stride = steps_block +
+                               static_cast<Size>(static_cast<std::size_t>(alignment) / sizeof(T));
 
 /// The stride of two axes taken as one, the second running fastest; empty when no single stride does it.
 std::optional<Size> merged_stride(Size outer, Size outer_stride, Size inner, Size inner_stride) noexcept {
@@ -121,7 +122,7 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
     : kernels_(&active_kernels().of<T>()),
       steps_(matrix.extents[0]),
       columns_(matrix.extents[1]),
-      panels_(checked_product(steps_, round_up(columns_, kernels_->NR))) {
+      panels_(element_count(steps_, round_up(columns_, kernels_->NR))) {
   const Size panels = (columns_ + kernels_->NR - 1) / kernels_->NR;
   const double moved = 8.0 * static_cast<double>(steps_) *
                        static_cast<double>(columns_);  // an element costs about 8 flop's time

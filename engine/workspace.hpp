@@ -5,17 +5,19 @@
 #include <memory>
 #include <new>
 
+#include "checked.hpp"
+
 namespace rapt {
 
 using Size = std::ptrdiff_t;
 
-inline constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
+inline constexpr Size alignment = 64;  // a cache line, and the widest vector
 
-/// a * b. Throws std::bad_alloc when the product does not fit: every caller is about to allocate that much.
-inline Size checked_product(Size a, Size b) {
-  Size product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
-  return product;
+/// a * b elements, about to be allocated. Throws std::bad_alloc when the product does not fit.
+inline Size element_count(Size a, Size b) {
+  const auto product = checked_product({a, b});
+  if (!product) throw std::bad_alloc();
+  return *product;
 }
 
 /// n rounded up to a multiple of `to`.
@@ -27,7 +29,7 @@ class AlignedArray {
  public:
   AlignedArray() = default;
   explicit AlignedArray(Size count)
-      : elements_(static_cast<T*>(::operator new (bytes(count), std::align_val_t{alignment}))),
+      : elements_(static_cast<T*>(::operator new (bytes(count), std::align_val_t{std::size_t{alignment}}))),
         count_(count) {}
 
   T* get() const noexcept { return elements_.get(); }
@@ -35,13 +37,35 @@ class AlignedArray {
 
  private:
   static std::size_t bytes(Size count) {
-    return static_cast<std::size_t>(checked_product(count, static_cast<Size>(sizeof(T))));
+    return static_cast<std::size_t>(element_count(count, static_cast<Size>(sizeof(T))));
   }
   struct Free {
-    void operator()(T* elements) const noexcept { ::operator delete (elements, std::align_val_t{alignment}); }
+    void operator()(T* elements) const noexcept {
+      ::operator delete (elements, std::align_val_t{std::size_t{alignment}});
+    }
   };
   std::unique_ptr<T[], Free> elements_;
   Size count_ = 0;
+};
+
+/// Carves one block of memory into named arrays. The same code counts the bytes (no memory given) and hands
+/// the arrays out, so that a size is written in one place.
+class Carver {
+ public:
+  explicit Carver(std::byte* memory) noexcept : memory_(memory) {}
+
+  template <class T>
+  T* take(Size count) {
+    const Size bytes = element_count(count, static_cast<Size>(sizeof(T)));
+    T* here = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
+    if (__builtin_add_overflow(used_, round_up(bytes, alignment), &used_)) throw std::bad_alloc();
+    return here;
+  }
+  Size used() const noexcept { return used_; }
+
+ private:
+  std::byte* memory_;
+  Size used_ = 0;
 };
 
 }  // namespace rapt

@@ -6,6 +6,7 @@
 #include <rapt/dtype.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace rapt::kernels {
 
@@ -45,6 +46,77 @@ struct MultiplyArgs {
   bool accumulate;
 };
 
+/// What a row's softmax has come to: the state of its fold, or the Partial of a run of blocks. Row r of each
+/// array.
+template <class T>
+struct RowState {
+  T* row_max;  // M, the largest integer exponent; unset while seen is 0
+  T* row_sum;  // l
+  T* acc;      // O: row r at r * acc_stride, round_up(v_dim, NR) elements; those past v_dim hold nothing of
+               // meaning
+  Size acc_stride;
+  Size* seen;       // keys seen so far; starts at 0
+  Size* last_seen;  // position of the last key seen: the one key, where seen is 1
+};
+
+/// One query row. Rows of a call may belong to several heads: query heads of one KV head share its panels.
+template <class T>
+struct AttendRow {
+  Size begin, end;  // positions it is offered, over all blocks; its own position is end - 1
+  T slope;          // ALiBi
+  const T* bias;    // null, or the row's element for key index 0; the same for the three below
+  const bool* attend;
+  T* weights;  // w = p * 2^(n - block_max) goes here until finish_weights
+  T* scores;
+  T* block_max;  // with weights: the maximum of block b at [b]
+};
+
+/// What else a call asks for. Everything here takes the careful path, row by row.
+template <class T>
+struct Modifiers {
+  bool any;  // false: only weights may be asked for
+  bool alibi;
+  T softcap;                                                       // 0: none
+  Size bias_stride, attend_stride, weights_stride, scores_stride;  // from one key index to the next
+};
+
+/// (row, key) pairs that went through a kernel.
+struct PairCounts {
+  Size offered, hidden;  // offered by the row's interval; of those, hidden by `attend`
+};
+
+/// attend: steps 1 to 5 of the numeric contract (engine/README.md) for some rows and one block of keys.
+/// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
+/// and folded into its state. Panels hold `keys` keys and are 0 beyond; keys that no row is offered may be
+/// read but never matter.
+template <class T>
+struct AttendArgs {
+  Size rows;  // any number
+  const AttendRow<T>* row;
+  const T* q;  // row r at r * q_stride, head_dim components
+  Size q_stride;
+  const T* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
+  Size k_stride;
+  const T* v;  // panels of the block's value columns: panel p at p * v_stride, key j at j * NR
+  Size v_stride;
+  Size head_dim, v_dim;
+  Size block_start;    // position of the block's first key, a multiple of block_keys
+  Size keys;           // keys in the block, at most block_keys
+  const Size* column;  // null, or the key index of each position (compaction)
+  T scale, c;          // c = T(scale * log2 e), both rounded from the double scale
+  const Modifiers<T>* modifiers;
+  RowState<T> state;
+  PairCounts* counts;  // raised by what was done
+  T* scratch;          // Kernels::attend_scratch elements
+};
+
+/// fold: joins `block` behind `into`, row by row, in position order (step 5).
+template <class T>
+struct FoldArgs {
+  Size rows, v_dim;
+  RowState<T> into, block;
+};
+
 /// One element type's kernels.
 template <class T>
 struct Kernels {
@@ -53,6 +125,12 @@ struct Kernels {
   void (*pack)(const PackArgs<T, T>&) noexcept;
   void (*multiply_textbook)(const MultiplyArgs<T>&) noexcept;
   void (*multiply_fused)(const MultiplyArgs<T>&) noexcept;
+  void (*attend)(const AttendArgs<T>&) noexcept;
+  Size attend_scratch;  // elements that attend needs at AttendArgs::scratch
+  void (*fold)(const FoldArgs<T>&) noexcept;
+  void (*divide)(const T* acc, T row_sum, T* out, Size v_dim) noexcept;  // out[j] = acc[j] / row_sum (step 6)
+  // weights[j] = (weights[j] * pow2(block_max - row_max)) / row_sum, the weights of one block (step 7)
+  void (*finish_weights)(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
   Size (*fma_peak)(
       Size iterations) noexcept;  // a loop of independent FMAs in registers; returns the flop done
 
@@ -65,6 +143,8 @@ struct KernelTable {
   const char* name;
   Kernels<float> f32;
   Kernels<double> f64;
+  void (*pack_bf16)(const PackArgs<float, bf16>&) noexcept;
+  void (*pack_f16)(const PackArgs<float, f16>&) noexcept;
 
   template <class T>
   const Kernels<T>& of() const noexcept;
@@ -76,6 +156,17 @@ inline const Kernels<float>& KernelTable::of<float>() const noexcept {
 template <>
 inline const Kernels<double>& KernelTable::of<double>() const noexcept {
   return f64;
+}
+
+/// The pack entry for panels of T from storage of S.
+template <class T, class S>
+auto pack_from(const KernelTable& table) noexcept {
+  if constexpr (std::is_same_v<S, bf16>)
+    return table.pack_bf16;
+  else if constexpr (std::is_same_v<S, f16>)
+    return table.pack_f16;
+  else
+    return table.of<T>().pack;
 }
 
 #if defined(__x86_64__)

@@ -17,7 +17,7 @@ RAPT_INLINE void pack_elements(const PackArgs<T, S>& args, Size first_column, Si
     T* to = panel + s * nr;
     for (Size c = 0; c < columns; ++c) {
       const Size column = first_column + c;
-      to[c] = static_cast<T>(
+      to[c] = widen(
           row[(args.column_index != nullptr ? args.column_index[column] : column) * args.column_stride]);
     }
     for (Size c = columns; c < nr; ++c) to[c] = T(0);
@@ -64,18 +64,24 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
   pack_elements<T, Arch>(args, first_column, whole, args.steps, panel);
 }
 
-template <class T, class Arch>
-void pack(const PackArgs<T, T>& args) noexcept {
+/// 16-bit storage is widened element by element: it is read once here and reused from the panels.
+template <class T, class Arch, class S>
+void pack(const PackArgs<T, S>& args) noexcept {
   for (Size column = 0; column < args.columns; column += NR<T, Arch>) {
     T* panel = args.panels + column / NR<T, Arch> * args.panel_stride;
-    const bool whole = column + NR<T, Arch> <= args.columns;
-    if (whole && args.column_stride == 1 && args.column_index == nullptr) {
-      pack_rows<T, Arch>(args, column, panel);
-    } else if (whole && args.step_stride == 1 && args.step_index == nullptr) {
-      pack_transposed<T, Arch>(args, column, panel);
-    } else {
-      pack_elements<T, Arch>(args, column, 0, args.steps, panel);
+    if constexpr (std::is_same_v<T, S>) {
+      if (column + NR<T, Arch> <= args.columns) {
+        if (args.column_stride == 1 && args.column_index == nullptr) {
+          pack_rows<T, Arch>(args, column, panel);
+          continue;
+        }
+        if (args.step_stride == 1 && args.step_index == nullptr) {
+          pack_transposed<T, Arch>(args, column, panel);
+          continue;
+        }
+      }
     }
+    pack_elements<T, Arch>(args, column, 0, args.steps, panel);
   }
 }
 

@@ -4,12 +4,13 @@
 // the rest of the program.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <xsimd/xsimd.hpp>
+
+#include "widen.hpp"
 
 #define RAPT_INLINE inline __attribute__((always_inline))
 
@@ -110,6 +111,12 @@ RAPT_INLINE Batch<T, Arch> clamp_below(const Batch<T, Arch>& limit, const Batch<
   return xsimd::max(limit, x);  // x86: the second operand where unordered; NEON: NaN where either is
 }
 
+/// The smaller of the two; x where either is NaN.
+template <class T, class Arch>
+RAPT_INLINE Batch<T, Arch> clamp_above(const Batch<T, Arch>& limit, const Batch<T, Arch>& x) noexcept {
+  return xsimd::min(limit, x);
+}
+
 /// The larger of the two; which one where either is NaN is not said.
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> larger(const Batch<T, Arch>& a, const Batch<T, Arch>& b) noexcept {
@@ -147,7 +154,8 @@ RAPT_INLINE Batch<T, Arch> round_even(const Batch<T, Arch>& x) noexcept {
 #endif
 }
 
-/// p * 2^e for an integer e <= 0, where 2^e is exactly 0 below the least normal exponent. NaN in p stays NaN.
+/// p * 2^e for an integer e <= 64, where 2^e is exactly 0 below the least normal exponent. NaN in p stays
+/// NaN.
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> times_pow2(const Batch<T, Arch>& p, const Batch<T, Arch>& e) noexcept {
 #if defined(__AVX512F__)
@@ -354,12 +362,37 @@ struct Max {
 /// The lanes of `sums` seen as one array, folded by halves: lane[i] += lane[i + n/2], then n/4, ..., 1. The
 /// order is the contract's.
 template <class T, class Arch, std::size_t N>
-RAPT_INLINE T sum_by_halves(std::array<Batch<T, Arch>, N> sums) noexcept {
+RAPT_INLINE T sum_by_halves(Batch<T, Arch> (&sums)[N]) noexcept {
 #pragma GCC unroll 8
   for (std::size_t half = N / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < half; ++i) sums[i] = sums[i] + sums[i + half];
   return detail::fold(sums[0].data, detail::Add{});
+}
+
+template <class T, class Arch>
+RAPT_INLINE T first_lane(const Batch<T, Arch>& x) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>)
+    return _mm512_cvtss_f32(x);
+  else
+    return _mm512_cvtsd_f64(x);
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>)
+    return _mm256_cvtss_f32(x);
+  else
+    return _mm256_cvtsd_f64(x);
+#elif defined(__x86_64__)
+  if constexpr (std::is_same_v<T, float>)
+    return _mm_cvtss_f32(x);
+  else
+    return _mm_cvtsd_f64(x);
+#else
+  if constexpr (std::is_same_v<T, float>)
+    return vgetq_lane_f32(x, 0);
+  else
+    return vgetq_lane_f64(x, 0);
+#endif
 }
 
 template <class T, class Arch>

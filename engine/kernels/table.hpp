@@ -1,7 +1,9 @@
 // Lists the kernels of one ISA: all that an isa_*.cpp file needs.
 #pragma once
 
+#include "kernels/attend.hpp"
 #include "kernels/kernel_table.hpp"
+#include "kernels/merge.hpp"
 #include "kernels/multiply.hpp"
 #include "kernels/pack.hpp"
 #include "kernels/peak.hpp"
@@ -12,15 +14,24 @@ template <class T, class Arch>
 consteval Kernels<T> make_kernels() noexcept {
   return {.NR = NR<T, Arch>,
           .MR = MR,
-          .pack = &pack<T, Arch>,
+          .pack = &pack<T, Arch, T>,
           .multiply_textbook = &multiply<TextbookStep, T, Arch>,
           .multiply_fused = &multiply<FusedStep, T, Arch>,
+          .attend = &attend<T, Arch>,
+          .attend_scratch = 2 * MR * score_stride<T>,
+          .fold = &fold<T, Arch>,
+          .divide = &divide<T, Arch>,
+          .finish_weights = &finish_weights<T, Arch>,
           .fma_peak = &fma_peak<T, Arch>};
 }
 
 template <class Arch>
 consteval KernelTable make_table(const char* name) noexcept {
-  return {.name = name, .f32 = make_kernels<float, Arch>(), .f64 = make_kernels<double, Arch>()};
+  return {.name = name,
+          .f32 = make_kernels<float, Arch>(),
+          .f64 = make_kernels<double, Arch>(),
+          .pack_bf16 = &pack<float, Arch, bf16>,
+          .pack_f16 = &pack<float, Arch, f16>};
 }
 
 }  // namespace rapt::kernels

@@ -7,8 +7,6 @@
 // about eight chains must be in flight.
 #pragma once
 
-#include <array>
-
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd.hpp"
 

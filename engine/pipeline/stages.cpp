@@ -18,7 +18,7 @@ namespace rapt::pipeline {
 namespace {
 
 void check_size(const char* name, std::size_t size, std::ptrdiff_t rows, std::ptrdiff_t columns) {
-  if (static_cast<std::ptrdiff_t>(size) == checked_product(rows, columns)) return;
+  if (static_cast<std::ptrdiff_t>(size) == element_count(rows, columns)) return;
   throw invalid_input(std::string(name) + ": " + std::to_string(size) + " elements do not match " +
                       std::to_string(rows) + " x " + std::to_string(columns));
 }
@@ -81,8 +81,8 @@ class TextbookAttention {
         sequence_(sequence_of(input)),
         length_(std::ssize(sequence_)),
         q_(q),
-        keys_(checked_product(d_, round_up(length_, kernels_.NR))),
-        values_(checked_product(length_, round_up(d_, kernels_.NR))),
+        keys_(element_count(d_, round_up(length_, kernels_.NR))),
+        values_(element_count(length_, round_up(d_, kernels_.NR))),
         result_(result) {
     kernels_.pack({.source = k,
                    .step_stride = 1,
@@ -108,9 +108,9 @@ class TextbookAttention {
     const Size blocks = (length_ + block_rows - 1) / block_rows;
     const double pairs = static_cast<double>(length_) * static_cast<double>(length_ + 1) / 2;
     const Size slots = worker_slots(blocks, pairs * (4 * static_cast<double>(d_) + exp_flop));
-    const Size scores = checked_product(block_rows, length_);
+    const Size scores = element_count(block_rows, length_);
     const Size scratch_size = scores + 2 * block_rows * d_;
-    const AlignedArray<double> scratch(checked_product(slots, scratch_size));
+    const AlignedArray<double> scratch(element_count(slots, scratch_size));
     run_items(blocks, slots, [&](Size slot, Size item) {
       const Size first = (blocks - 1 - item) * block_rows;  // the last rows see most keys
       double* own = scratch.get() + slot * scratch_size;
@@ -217,7 +217,7 @@ Result run(const Input& input, Arithmetic arithmetic) {
     throw invalid_input("arithmetic: fused, expected textbook");
   }
   const auto cells = [](Size rows, Size columns) {
-    return static_cast<std::size_t>(checked_product(rows, columns));
+    return static_cast<std::size_t>(element_count(rows, columns));
   };
   Result result;
   result.vocabulary =

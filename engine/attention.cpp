@@ -1,0 +1,229 @@
+// attention(): validate, plan, run. The path of one call, from top to bottom.
+#include <rapt/attention.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "row_block.hpp"
+#include "run.hpp"
+#include "validate.hpp"
+
+namespace rapt {
+namespace {
+
+using kernels::block_keys;
+
+/// Blocks of keys that some row of a sequence is offered.
+struct BlockRange {
+  Size begin, end;
+};
+
+template <class T, class S>
+class AttentionRun {
+ public:
+  explicit AttentionRun(const AttentionCall<T, S>& call) : call_(call) {
+    double pairs = 0;
+    for (Size b = 0; b < call.shape.batch; ++b) {
+      const Offered keys = call.offered_to_all(b);
+      blocks_.push_back({keys.begin / block_keys, (keys.end + block_keys - 1) / block_keys});
+      most_blocks_ = std::max(most_blocks_, blocks_.back().end - blocks_.back().begin);
+      pairs += static_cast<double>(keys.end - keys.begin) *
+               static_cast<double>(call.shape.n_heads * call.shape.q_len);
+    }
+    const Size head_bytes =
+        element_count(most_blocks_, key_block_elements(call) * static_cast<Size>(sizeof(T)));
+    plan_ =
+        plan_attention(call.shape, most_blocks_, head_bytes, !call.options.weights && !call.options.scores);
+    slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
+                          2.0 * pairs * static_cast<double>(call.shape.head_dim + call.shape.v_dim));
+  }
+
+  Size scratch_bytes() {
+    Carver memory(nullptr);
+    carve(memory);
+    return memory.used();
+  }
+
+  AttentionReport run() {
+    if (call_.shape.heads() == 0 || call_.shape.rows() == 0) return {};
+    const AlignedArray<std::byte> scratch(scratch_bytes());
+    Carver memory(scratch.get());
+    carve(memory);
+    switch (plan_.schedule) {
+      case Schedule::packed:
+        run_packed();
+        break;
+      case Schedule::streamed:
+        run_streamed();
+        break;
+      case Schedule::split:
+        run_split();
+        break;
+    }
+    return report();
+  }
+
+ private:
+  Size capacity() const noexcept { return std::min(plan_.row_block, call_.shape.rows()); }
+  BlockRange blocks(Size head) const noexcept {
+    return blocks_[static_cast<std::size_t>(head / call_.shape.n_kv_heads)];
+  }
+
+  void carve(Carver& memory) {
+    row_blocks_.clear(), key_blocks_.clear(), partials_.clear();
+    for (Size slot = 0; slot < slots_; ++slot) row_blocks_.emplace_back(call_, capacity(), memory);
+    const Size packed = plan_.schedule == Schedule::packed ? plan_.wave * most_blocks_ : slots_;
+    for (Size block = 0; block < packed; ++block)
+      key_blocks_.push_back(key_block_at(call_, memory.take<T>(key_block_elements(call_))));
+    if (plan_.schedule != Schedule::split) return;
+    for (Size block = 0; block < call_.shape.heads() * most_blocks_; ++block)
+      partials_.push_back(RowBlock<T, S>::carve_state(call_, capacity(), memory));
+  }
+
+  /// A wave of KV heads at a time: pack all their blocks, then attend from all their row blocks.
+  void run_packed() {
+    const Size heads = call_.shape.heads();
+    for (Size first = 0; first < heads; first += plan_.wave) {
+      const Size wave = std::min(plan_.wave, heads - first);
+      run_items(wave * most_blocks_, slots_, [&](Size, Size item) {
+        const Size head = first + item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
+        if (block < blocks(head).end) pack(head, block, packed_at(item / most_blocks_, block, head));
+      });
+      run_items(wave * plan_.row_blocks, slots_, [&](Size slot, Size item) {
+        const Size head = first + item / plan_.row_blocks;
+        // The last rows of a causal head see the most keys: first.
+        const Size rows = (plan_.row_blocks - 1 - item % plan_.row_blocks) * plan_.row_block;
+        attend_rows(slot, head, rows,
+                    [&](Size block) { return packed_at(item / plan_.row_blocks, block, head); });
+      });
+    }
+  }
+
+  /// One item a KV head, each block packed where it is used.
+  void run_streamed() {
+    run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
+      attend_rows(slot, head, 0, [&](Size block) {
+        pack(head, block, key_blocks_[static_cast<std::size_t>(slot)]);
+        return key_blocks_[static_cast<std::size_t>(slot)];
+      });
+    });
+  }
+
+  /// One item a block of keys, each giving a Partial; then the Partials of a head are folded in position
+  /// order.
+  void run_split() {
+    run_items(call_.shape.heads() * most_blocks_, slots_, [&](Size slot, Size item) {
+      const Size head = item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
+      const kernels::RowState<T>& partial = partials_[static_cast<std::size_t>(item)];
+      RowBlock<T, S>::clear_state(partial, capacity());
+      if (block >= blocks(head).end) return;
+      RowBlock<T, S>& rows = gathered(slot, head, 0);
+      const KeyBlock<T> keys = key_blocks_[static_cast<std::size_t>(slot)];
+      pack(head, block, keys);
+      rows.attend(block, keys, partial);
+    });
+    run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
+      RowBlock<T, S>& rows = gathered(slot, head, 0);
+      rows.prefill();
+      for (Size block = 0; block < most_blocks_; ++block)
+        rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + block)]);
+      rows.finish();
+    });
+  }
+
+  /// One row block from start to end. keys(block) gives a packed block.
+  template <class Keys>
+  void attend_rows(Size slot, Size head, Size first, Keys&& keys) noexcept {
+    RowBlock<T, S>& rows = gathered(slot, head, first);
+    rows.prefill();
+    const Offered offered = rows.offered();
+    for (Size block = offered.begin / block_keys; block * block_keys < offered.end; ++block)
+      rows.attend(block, keys(block));
+    rows.finish();
+  }
+
+  RowBlock<T, S>& gathered(Size slot, Size head, Size first) noexcept {
+    RowBlock<T, S>& rows = row_blocks_[static_cast<std::size_t>(slot)];
+    rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
+                std::min(first + plan_.row_block, call_.shape.rows()));
+    return rows;
+  }
+  void pack(Size head, Size block, KeyBlock<T> to) const noexcept {
+    pack_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block, to);
+  }
+  KeyBlock<T> packed_at(Size in_wave, Size block, Size head) const noexcept {
+    return key_blocks_[static_cast<std::size_t>(in_wave * most_blocks_ + block - blocks(head).begin)];
+  }
+
+  /// Counted where the work was done; K and V bytes by the union of what rows are offered, which has no gaps.
+  AttentionReport report() const noexcept {
+    AttentionReport report;
+    for (const RowBlock<T, S>& rows : row_blocks_) {
+      report.dot_products += rows.counts().offered + rows.skipped_pairs();
+      report.visible_pairs += rows.counts().offered - rows.counts().hidden;
+    }
+    const Size key_bytes = (call_.shape.head_dim + call_.shape.v_dim) * static_cast<Size>(sizeof(S));
+    for (Size b = 0; b < call_.shape.batch; ++b) {
+      const Offered keys = call_.offered_to_all(b);
+      report.bytes_read += call_.shape.n_kv_heads * (keys.end - keys.begin) * key_bytes;
+    }
+    return report;
+  }
+
+  const AttentionCall<T, S>& call_;
+  std::vector<BlockRange> blocks_;  // [batch]
+  Size most_blocks_ = 0;
+  AttentionPlan plan_{};
+  Size slots_ = 1;
+  std::vector<RowBlock<T, S>> row_blocks_;      // [slots]
+  std::vector<KeyBlock<T>> key_blocks_;         // packed: [wave][most_blocks]; else [slots]
+  std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
+};
+
+template <class T, class S>
+AttentionReport run_attention(const View<const T, 4>& q, const View<const S, 4>& k, const View<const S, 4>& v,
+                              const View<T, 4>& out, const AttentionOptions<T>& options) {
+  validate(q, k, v, out, options);
+  const AttentionCall<T, S> call(active_kernels(), q, k, v, out, options);
+  return AttentionRun<T, S>(call).run();
+}
+
+template <class T>
+std::ptrdiff_t scratch_of(const View<const T, 4>& q, const View<const T, 4>& k, const View<const T, 4>& v,
+                          const View<T, 4>& out, const AttentionOptions<T>& options) {
+  validate(q, k, v, out, options);
+  const AttentionCall<T, T> call(active_kernels(), q, k, v, out, options);
+  return AttentionRun<T, T>(call).scratch_bytes();
+}
+
+}  // namespace
+
+AttentionReport attention(View<const float, 4> q, View<const float, 4> k, View<const float, 4> v,
+                          View<float, 4> out, const AttentionOptions<float>& options) {
+  return run_attention(q, k, v, out, options);
+}
+AttentionReport attention(View<const double, 4> q, View<const double, 4> k, View<const double, 4> v,
+                          View<double, 4> out, const AttentionOptions<double>& options) {
+  return run_attention(q, k, v, out, options);
+}
+AttentionReport attention(View<const float, 4> q, View<const bf16, 4> k, View<const bf16, 4> v,
+                          View<float, 4> out, const AttentionOptions<float>& options) {
+  return run_attention(q, k, v, out, options);
+}
+AttentionReport attention(View<const float, 4> q, View<const f16, 4> k, View<const f16, 4> v,
+                          View<float, 4> out, const AttentionOptions<float>& options) {
+  return run_attention(q, k, v, out, options);
+}
+
+std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const float, 4> k, View<const float, 4> v,
+                                       View<float, 4> out, const AttentionOptions<float>& options) {
+  return scratch_of(q, k, v, out, options);
+}
+std::ptrdiff_t attention_scratch_bytes(View<const double, 4> q, View<const double, 4> k,
+                                       View<const double, 4> v, View<double, 4> out,
+                                       const AttentionOptions<double>& options) {
+  return scratch_of(q, k, v, out, options);
+}
+
+}  // namespace rapt

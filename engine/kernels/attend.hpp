@@ -1,0 +1,150 @@
+// The attend entry: some query rows against one block of keys. For each tile of rows: scores, softmax, value
+// sums, fold.
+#pragma once
+
+#include "kernels/modify.hpp"
+#include "kernels/softmax.hpp"
+#include "kernels/value.hpp"
+
+namespace rapt::kernels {
+
+/// One tile of R rows, from row `first` on.
+template <class T, class Arch, int R>
+struct AttendTile {
+  const AttendArgs<T>& args;
+  Size first;
+  KeyRange rows[R];      // keys of the block that each row is offered; lo == hi for none
+  KeyRange all, common;  // offered to some row; to each row that is offered any
+  RowJoin<T> joins[R];
+  T* s;          // [R][score_stride]: scores, then p, then weights
+  T* exponents;  // [R][score_stride]
+
+  RAPT_INLINE AttendTile(const AttendArgs<T>& call, Size first_row) noexcept
+      : args(call),
+        first(first_row),
+        all{block_keys, 0},
+        common{0, block_keys},
+        s(call.scratch),
+        exponents(call.scratch + MR * score_stride<T>) {
+    for (int r = 0; r < R; ++r) {
+      const AttendRow<T>& row = args.row[first + r];
+      const Size lo = row.begin - args.block_start, hi = row.end - args.block_start;
+      rows[r] = {lo > 0 ? lo : 0, hi < args.keys ? hi : args.keys};
+      joins[r].how = Join::none;
+      if (rows[r].lo >= rows[r].hi) {
+        rows[r] = {0, 0};
+        continue;
+      }
+      args.counts->offered += rows[r].hi - rows[r].lo;
+      all = {all.lo < rows[r].lo ? all.lo : rows[r].lo, all.hi > rows[r].hi ? all.hi : rows[r].hi};
+      common = {common.lo > rows[r].lo ? common.lo : rows[r].lo,
+                common.hi < rows[r].hi ? common.hi : rows[r].hi};
+    }
+    // Rows that share no key (a window narrower than the tile): everything is ragged.
+    if (common.hi < common.lo) common = {all.hi, all.hi};
+  }
+
+  RAPT_INLINE void run() noexcept {
+    if (all.lo >= all.hi) return;
+    score_tile<T, Arch, R>(args, args.q + first * args.q_stride, all, s);
+    if (args.modifiers->any) {
+      for (int r = 0; r < R; ++r)
+        if (rows[r].lo < rows[r].hi) careful_row(r);
+      values();
+      return;
+    }
+    T max[R];
+#pragma GCC unroll 1
+    for (int r = 0; r < R; ++r) {
+      if (rows[r].lo == rows[r].hi) continue;
+      max[r] = exponents_of_row<T, Arch>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows[r],
+                                         s + r * score_stride<T>, exponents + r * score_stride<T>);
+    }
+#pragma GCC unroll 1
+    for (int r = 0; r < R; ++r) {
+      if (rows[r].lo == rows[r].hi) continue;
+      const T sum =
+          weights_of_row<T, Arch>(rows[r], max[r], s + r * score_stride<T>, exponents + r * score_stride<T>);
+      if (sum == sum) {
+        row_done(r, {max[r], sum}, rows[r].hi - rows[r].lo, rows[r].hi - 1);
+        give_weights(r);
+      } else {
+        // A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
+        score_tile<T, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r], s + r * score_stride<T>);
+        careful_row(r);
+      }
+    }
+    values();
+  }
+
+ private:
+  /// The row by the careful path; if it does not see its whole range, its value sum too.
+  void careful_row(int r) noexcept {
+    SeenKeys seen;
+    T* scores = s + r * score_stride<T>;
+    prepare_row<T, Arch>(args, args.row[first + r], rows[r], scores, seen);
+    args.counts->hidden += rows[r].hi - rows[r].lo - seen.visible;
+    if (seen.count > 0) {
+      const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], scores,
+                                              exponents + r * score_stride<T>);
+      row_done(r, {max, weights_of_row<T, Arch>(rows[r], max, scores, exponents + r * score_stride<T>)},
+               seen.count, seen.key[seen.count - 1]);
+    }
+    if (seen.count < rows[r].hi - rows[r].lo) {
+      value_row<T, Arch>(args, scores, seen.key, seen.count, joins[r],
+                         args.state.acc + (first + r) * args.state.acc_stride);
+      joins[r].how = Join::none;
+      // The weight of a hidden key leaves as -0: in a row of NaN it alone will be 0.
+      Size next = 0;
+      for (Size j = rows[r].lo; j < rows[r].hi; ++j) {
+        if (next < seen.count && seen.key[next] == j)
+          ++next;
+        else
+          scores[j] = T(-0.0);
+      }
+    }
+    give_weights(r);
+  }
+
+  /// Folds the row's block sums into its state and says how its value sum is to join.
+  RAPT_INLINE void row_done(int r, BlockSums<T> block, Size count, Size last) noexcept {
+    const Size i = first + r;
+    const RowState<T>& state = args.state;
+    if (state.seen[i] == 0) {
+      state.row_max[i] = block.max;
+      state.row_sum[i] = block.sum;
+      joins[r].how = Join::take;
+    } else {
+      joins[r] = {Join::fold, fold_sums<T, Arch>(state.row_max[i], state.row_sum[i], block.max, block.sum)};
+    }
+    state.seen[i] += count;
+    state.last_seen[i] = args.block_start + last;
+    if (args.row[i].weights != nullptr) args.row[i].block_max[args.block_start / block_keys] = block.max;
+  }
+
+  /// The row's weights against the block's maximum, to where the caller wants them.
+  RAPT_INLINE void give_weights(int r) noexcept {
+    T* to = args.row[first + r].weights;
+    if (to == nullptr) return;
+    const T* from = s + r * score_stride<T>;
+    const Size stride = args.modifiers->weights_stride;
+    if (args.column == nullptr && stride == 1) {
+      for (Size j = rows[r].lo; j < rows[r].hi; ++j) to[args.block_start + j] = from[j];
+    } else {
+      for (Size j = rows[r].lo; j < rows[r].hi; ++j) at_key(args, to, stride, j) = from[j];
+    }
+  }
+
+  RAPT_INLINE void values() noexcept {
+    value_tile<T, Arch, R>(args, s, all, common, rows, joins, args.state.acc + first * args.state.acc_stride);
+  }
+};
+
+template <class T, class Arch>
+void attend(const AttendArgs<T>& args) noexcept {
+  for_row_tiles(
+      args.rows, [&]<int R>(Size row)
+                     __attribute__((always_inline)) { AttendTile<T, Arch, R>(args, row).run(); });
+}
+
+}  // namespace rapt::kernels

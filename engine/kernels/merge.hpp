@@ -1,0 +1,91 @@
+// Joining Partials: the fold of the numeric contract (engine/README.md, step 5), the division at its end (6)
+// and the weights (7).
+#pragma once
+
+#include "kernels/kernel_table.hpp"
+#include "kernels/simd.hpp"
+
+namespace rapt::kernels {
+
+/// 2^e for an integer e <= 0, exactly 0 below the least normal exponent; NaN for NaN.
+template <class T, class Arch>
+RAPT_INLINE T pow2(T e) noexcept {
+  return e != e ? e
+                : simd::first_lane(simd::times_pow2(simd::broadcast<Arch>(T(1)), simd::broadcast<Arch>(e)));
+}
+
+/// The larger of the two; NaN where either is.
+template <class T>
+RAPT_INLINE T larger_or_nan(T a, T b) noexcept {
+  return a != a || a > b ? a : b;
+}
+
+/// What a fold multiplies by: the row's sums by `row`, the block's by `block`. Both are exact powers of two
+/// or 0.
+template <class T>
+struct FoldFactors {
+  T row, block;
+};
+
+/// Folds a block's maximum and sum into a row's, which has some: factors for its accumulators.
+template <class T, class Arch>
+RAPT_INLINE FoldFactors<T> fold_sums(T& row_max, T& row_sum, T block_max, T block_sum) noexcept {
+  const T both = larger_or_nan(row_max, block_max);
+  const FoldFactors<T> by{pow2<T, Arch>(row_max - both), pow2<T, Arch>(block_max - both)};
+  row_sum = row_sum * by.row + block_sum * by.block;
+  row_max = both;
+  return by;
+}
+
+template <class T, class Arch>
+RAPT_INLINE Batch<T, Arch> fold_acc(const Batch<T, Arch>& row, const Batch<T, Arch>& block,
+                                    FoldFactors<T> by) noexcept {
+  return row * simd::broadcast<Arch>(by.row) + block * simd::broadcast<Arch>(by.block);
+}
+
+template <class T, class Arch>
+void fold(const FoldArgs<T>& args) noexcept {
+  const RowState<T>&into = args.into, &block = args.block;
+  for (Size r = 0; r < args.rows; ++r) {
+    if (block.seen[r] == 0) continue;
+    T* acc = into.acc + r * into.acc_stride;
+    const T* add = block.acc + r * block.acc_stride;
+    if (into.seen[r] == 0) {
+      into.row_max[r] = block.row_max[r];
+      into.row_sum[r] = block.row_sum[r];
+      for (Size j = 0; j < args.v_dim; j += width<T, Arch>) simd::store(acc + j, simd::load<Arch>(add + j));
+    } else {
+      const FoldFactors<T> by =
+          fold_sums<T, Arch>(into.row_max[r], into.row_sum[r], block.row_max[r], block.row_sum[r]);
+      for (Size j = 0; j < args.v_dim; j += width<T, Arch>) {
+        simd::store(acc + j, fold_acc<T, Arch>(simd::load<Arch>(acc + j), simd::load<Arch>(add + j), by));
+      }
+    }
+    into.seen[r] += block.seen[r];
+    into.last_seen[r] = block.last_seen[r];
+  }
+}
+
+template <class T, class Arch>
+void divide(const T* acc, T row_sum, T* out, Size v_dim) noexcept {
+  const Batch<T, Arch> sum = simd::broadcast<Arch>(row_sum);
+  Size j = 0;
+  for (; j + width<T, Arch> <= v_dim; j += width<T, Arch>)
+    simd::store(out + j, simd::load<Arch>(acc + j) / sum);
+  for (; j < v_dim; ++j) out[j] = acc[j] / row_sum;
+}
+
+template <class T, class Arch>
+void finish_weights(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
+  const Batch<T, Arch> down = simd::broadcast<Arch>(block_max - row_max),
+                       sum = simd::broadcast<Arch>(row_sum);
+  const Batch<T, Arch> zero = simd::broadcast<Arch>(T(0));  // -0, the mark of a hidden key, becomes +0
+  const T factor = pow2<T, Arch>(block_max - row_max);
+  Size j = 0;
+  for (; j + width<T, Arch> <= keys; j += width<T, Arch>) {
+    simd::store(weights + j, simd::times_pow2(simd::load<Arch>(weights + j), down) / sum + zero);
+  }
+  for (; j < keys; ++j) weights[j] = weights[j] * factor / row_sum + T(0);
+}
+
+}  // namespace rapt::kernels

@@ -1,0 +1,34 @@
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace rapt {
+namespace {
+
+// A multiple of the tiles' 12, 6 and 4 rows. 96 rows use a block of keys 8 to 16 times from L2; 192 were no
+// faster.
+constexpr std::ptrdiff_t row_block = 96;
+// From here on there are items enough without cutting along the keys.
+constexpr std::ptrdiff_t many_heads = 16;
+// Partials cost v_dim + 4 numbers a row and block: little for a decode step, too much for a prefill.
+constexpr std::ptrdiff_t few_rows = 32;
+// Packed K and V in flight: enough heads for the threads, few enough for L2 and L3.
+constexpr std::ptrdiff_t wave_bytes = 4 << 20;
+
+}  // namespace
+
+AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
+                             std::ptrdiff_t head_bytes, bool may_split) noexcept {
+  AttentionPlan plan{Schedule::packed, row_block, (shape.rows() + row_block - 1) / row_block, 1};
+  if (plan.row_blocks <= 1 && (key_blocks <= 1 || shape.heads() >= many_heads)) {
+    plan.schedule = Schedule::streamed;
+  } else if (may_split && shape.rows() <= few_rows) {
+    plan.schedule = Schedule::split;
+  } else {
+    plan.wave = std::clamp<std::ptrdiff_t>(wave_bytes / std::max<std::ptrdiff_t>(head_bytes, 1), 1,
+                                           std::max<std::ptrdiff_t>(shape.heads(), 1));
+  }
+  return plan;
+}
+
+}  // namespace rapt

@@ -1,0 +1,41 @@
+// How a call is cut into items. A pure function of the problem: it never sees the number of threads, and no
+// answer depends on it.
+#pragma once
+
+#include <cstddef>
+
+namespace rapt {
+
+/// The extents of one attention call.
+struct AttentionShape {
+  std::ptrdiff_t batch, n_heads, n_kv_heads, q_len, kv_len, head_dim, v_dim;
+
+  std::ptrdiff_t group_size() const noexcept { return n_kv_heads == 0 ? 0 : n_heads / n_kv_heads; }
+  std::ptrdiff_t heads() const noexcept { return batch * n_kv_heads; }
+  /// Query rows of one KV head. Row r is query r / group_size() of head r % group_size() of the group: rows
+  /// of one query stand together, so that a decode step of a group is one tile and a causal tile has little
+  /// that only some of its rows see.
+  std::ptrdiff_t rows() const noexcept { return group_size() * q_len; }
+};
+
+/// How K and V reach the kernels.
+enum class Schedule {
+  packed,    ///< pack whole KV heads, a wave at a time, then attend to them from many row blocks
+  streamed,  ///< one row block a KV head: each block of keys is packed into scratch and used at once
+  split,  ///< few rows and few KV heads: every block of keys is an item and gives a Partial; the Partials are
+          ///< folded in order
+};
+
+struct AttentionPlan {
+  Schedule schedule;
+  std::ptrdiff_t row_block;   // rows of an item, a multiple of every tile's
+  std::ptrdiff_t row_blocks;  // a KV head
+  std::ptrdiff_t wave;        // KV heads in flight (packed)
+};
+
+/// key_blocks: blocks of 256 keys of the longest sequence. head_bytes: packed K and V of one KV head.
+/// may_split: false where by-products of a row must be written by one worker.
+AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
+                             std::ptrdiff_t head_bytes, bool may_split) noexcept;
+
+}  // namespace rapt

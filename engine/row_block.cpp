@@ -1,0 +1,231 @@
+#include "row_block.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "widen.hpp"
+
+namespace rapt {
+
+using kernels::block_keys;
+
+template <class T, class S>
+void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, KeyBlock<T> to) noexcept {
+  const SequenceKeys& sequence = call.sequences[static_cast<std::size_t>(b)];
+  const Size start = block * block_keys, keys = std::min(block_keys, sequence.count - start);
+  const Size NR = call.kernels.NR;
+  const Size* index = sequence.index == nullptr ? nullptr : sequence.index + start;
+  const Size first = index == nullptr ? start : 0;
+  call.pack({.source = &call.k(b, hkv, first, 0),
+             .step_stride = call.k.strides[3],
+             .column_stride = call.k.strides[2],
+             .step_index = nullptr,
+             .column_index = index,
+             .steps = call.shape.head_dim,
+             .columns = keys,
+             .panels = to.k,
+             .panel_stride = call.shape.head_dim * NR});
+  call.pack({.source = &call.v(b, hkv, first, 0),
+             .step_stride = call.v.strides[2],
+             .column_stride = call.v.strides[3],
+             .step_index = index,
+             .column_index = nullptr,
+             .steps = keys,
+             .columns = call.shape.v_dim,
+             .panels = to.v,
+             .panel_stride = block_keys * NR});
+}
+
+template <class T, class S>
+kernels::RowState<T> RowBlock<T, S>::carve_state(const AttentionCall<T, S>& call, Size capacity,
+                                                 Carver& memory) {
+  const Size acc_stride = round_up(call.shape.v_dim, call.kernels.NR);
+  kernels::RowState<T> state;
+  state.acc_stride = acc_stride;
+  state.row_max = memory.take<T>(capacity);
+  state.row_sum = memory.take<T>(capacity);
+  state.acc = memory.take<T>(capacity * acc_stride);
+  state.seen = memory.take<Size>(capacity);
+  state.last_seen = memory.take<Size>(capacity);
+  return state;
+}
+
+template <class T, class S>
+RowBlock<T, S>::RowBlock(const AttentionCall<T, S>& call, Size capacity, Carver& memory)
+    : call_(call),
+      // An odd number of cache lines, so that the rows of a tile never share an L1 set.
+      q_stride_((round_up(call.shape.head_dim, alignment / static_cast<Size>(sizeof(T))) *
+                     static_cast<Size>(sizeof(T)) / alignment |
+                 1) *
+                alignment / static_cast<Size>(sizeof(T))),
+      q_(memory.take<T>(capacity * q_stride_)),
+      row_(memory.take<kernels::AttendRow<T>>(capacity)),
+      place_(memory.take<Place>(capacity)),
+      state_(carve_state(call, capacity, memory)),
+      scratch_(memory.take<T>(call.kernels.attend_scratch)),
+      line_(memory.take<T>(std::max(call.shape.v_dim, block_keys))) {
+  if (call.options.weights) {
+    key_blocks_ = (call.shape.kv_len + block_keys - 1) / block_keys;
+    block_max_ = memory.take<T>(capacity * key_blocks_);
+  }
+}
+
+template <class T, class S>
+void RowBlock<T, S>::gather(Size b, Size hkv, Size first, Size last) noexcept {
+  const auto& options = call_.options;
+  b_ = b, hkv_ = hkv, first_ = first, last_ = last, rows_ = 0;
+  offered_ = {std::numeric_limits<Size>::max(), 0};
+  for (Size r = first; r < last; ++r) {
+    const Place place = place_of(r);
+    if (!computed(place)) continue;
+    const Offered keys = call_.offered(b, place.i);
+    const T* q = &call_.q(b, place.h, place.i, 0);
+    for (Size u = 0; u < call_.shape.head_dim; ++u) q_[rows_ * q_stride_ + u] = q[u * call_.q.strides[3]];
+    kernels::AttendRow<T>& row = row_[rows_];
+    row = {.begin = keys.begin,
+           .end = keys.end,
+           .slope = options.alibi_slopes ? (*options.alibi_slopes)(place.h) : T(0),
+           .bias = options.bias ? &call_.bias(b, place.h, place.i, 0) : nullptr,
+           .attend = options.attend ? &call_.attend(b, place.h, place.i, 0) : nullptr,
+           .weights = options.weights ? &(*options.weights)(b, place.h, place.i, 0) : nullptr,
+           .scores = options.scores ? &(*options.scores)(b, place.h, place.i, 0) : nullptr,
+           .block_max = block_max_ == nullptr ? nullptr : block_max_ + rows_ * key_blocks_};
+    if (block_max_ != nullptr) std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
+    place_[rows_++] = place;
+    if (keys.begin == keys.end) continue;
+    offered_ = {std::min(offered_.begin, keys.begin), std::max(offered_.end, keys.end)};
+  }
+  if (offered_.end == 0) offered_.begin = 0;
+  clear_state(state_, rows_);
+}
+
+template <class T, class S>
+void RowBlock<T, S>::prefill() noexcept {
+  for (Size r = first_; r < last_; ++r) {
+    const Place place = place_of(r);
+    const Offered keys = call_.offered(b_, place.i);
+    if (call_.options.weights) fill_unseen(*call_.options.weights, place, keys, T(0));
+    if (call_.options.scores)
+      fill_unseen(*call_.options.scores, place, keys, -std::numeric_limits<T>::infinity());
+    if (computed(place)) continue;
+    for (Size j = 0; j < call_.shape.v_dim; ++j) call_.out(b_, place.h, place.i, j) = T(0);
+    if (call_.options.lse) (*call_.options.lse)(b_, place.h, place.i) = -std::numeric_limits<T>::infinity();
+    skipped_pairs_ += keys.end - keys.begin;
+  }
+}
+
+// Kernels write every key of the row's interval; without padding the rest is what lies outside it.
+template <class T, class S>
+void RowBlock<T, S>::fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys,
+                                 T value) noexcept {
+  const bool interval_is_written =
+      call_.sequences[static_cast<std::size_t>(b_)].index == nullptr && computed(place);
+  const Size skip_from = interval_is_written ? keys.begin : 0, skip_to = interval_is_written ? keys.end : 0;
+  for (Size j = 0; j < skip_from; ++j) pairs(b_, place.h, place.i, j) = value;
+  for (Size j = skip_to; j < call_.shape.kv_len; ++j) pairs(b_, place.h, place.i, j) = value;
+}
+
+template <class T, class S>
+void RowBlock<T, S>::attend(Size block, KeyBlock<T> keys, const kernels::RowState<T>& state) noexcept {
+  const SequenceKeys& sequence = call_.sequences[static_cast<std::size_t>(b_)];
+  call_.kernels.attend({.rows = rows_,
+                        .row = row_,
+                        .q = q_,
+                        .q_stride = q_stride_,
+                        .k = keys.k,
+                        .k_stride = call_.shape.head_dim * call_.kernels.NR,
+                        .v = keys.v,
+                        .v_stride = block_keys * call_.kernels.NR,
+                        .head_dim = call_.shape.head_dim,
+                        .v_dim = call_.shape.v_dim,
+                        .block_start = block * block_keys,
+                        .keys = std::min(block_keys, sequence.count - block * block_keys),
+                        .column = sequence.index,
+                        .scale = call_.scale,
+                        .c = call_.c,
+                        .modifiers = &call_.modifiers,
+                        .state = state,
+                        .counts = &counts_,
+                        .scratch = scratch_});
+}
+
+template <class T, class S>
+void RowBlock<T, S>::fold(const kernels::RowState<T>& partial) noexcept {
+  call_.kernels.fold({.rows = rows_, .v_dim = call_.shape.v_dim, .into = state_, .block = partial});
+}
+
+template <class T, class S>
+void RowBlock<T, S>::finish() noexcept {
+  constexpr double ln2 = 0.6931471805599453;
+  const Size v_dim = call_.shape.v_dim, out_stride = call_.out.strides[3];
+  for (Size r = 0; r < rows_; ++r) {
+    const Place place = place_[r];
+    T* out = &call_.out(b_, place.h, place.i, 0);
+    const T sum = state_.row_sum[r];
+    if (state_.seen[r] == 0) {
+      for (Size j = 0; j < v_dim; ++j) out[j * out_stride] = T(0);
+    } else if (state_.seen[r] == 1 && sum == sum) {
+      const S* v = &call_.v(b_, hkv_, call_.key_index(b_, state_.last_seen[r]), 0);
+      for (Size j = 0; j < v_dim; ++j) out[j * out_stride] = widen(v[j * call_.v.strides[3]]);
+    } else if (out_stride == 1) {
+      call_.kernels.divide(state_.acc + r * state_.acc_stride, sum, out, v_dim);
+    } else {
+      call_.kernels.divide(state_.acc + r * state_.acc_stride, sum, line_, v_dim);
+      for (Size j = 0; j < v_dim; ++j) out[j * out_stride] = line_[j];
+    }
+    if (call_.options.lse) {
+      (*call_.options.lse)(b_, place.h, place.i) =
+          state_.seen[r] == 0
+              ? -std::numeric_limits<T>::infinity()
+              : static_cast<T>(
+                    (static_cast<double>(state_.row_max[r]) + std::log2(static_cast<double>(sum))) * ln2);
+    }
+    if (call_.options.weights) finish_weights(r);
+  }
+}
+
+template <class T, class S>
+void RowBlock<T, S>::finish_weights(Size r) noexcept {
+  const kernels::AttendRow<T>& row = row_[r];
+  const Size stride = call_.modifiers.weights_stride;
+  const SequenceKeys& sequence = call_.sequences[static_cast<std::size_t>(b_)];
+  if (state_.seen[r] == 0) {
+    for (Size j = row.begin; j < row.end; ++j) row.weights[call_.key_index(b_, j) * stride] = T(0);
+    return;
+  }
+  for (Size start = row.begin; start < row.end;) {
+    const Size block = start / block_keys, end = std::min(row.end, (block + 1) * block_keys);
+    if (sequence.index == nullptr && stride == 1) {
+      finish_segment(row.weights + start, end - start, row.block_max[block], state_.row_max[r],
+                     state_.row_sum[r]);
+    } else {
+      for (Size j = start; j < end; ++j) line_[j - start] = row.weights[call_.key_index(b_, j) * stride];
+      finish_segment(line_, end - start, row.block_max[block], state_.row_max[r], state_.row_sum[r]);
+      for (Size j = start; j < end; ++j) row.weights[call_.key_index(b_, j) * stride] = line_[j - start];
+    }
+    start = end;
+  }
+}
+
+// A hidden key's weight stands as -0 until here. It becomes +0, and it alone stays 0 in a row of NaN.
+template <class T, class S>
+void RowBlock<T, S>::finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
+  if (row_sum == row_sum) {
+    call_.kernels.finish_weights(weights, keys, block_max, row_max, row_sum);
+    return;
+  }
+  for (Size j = 0; j < keys; ++j)
+    weights[j] = weights[j] == T(0) && std::signbit(weights[j]) ? T(0) : row_sum;
+}
+
+template class RowBlock<float, float>;
+template class RowBlock<double, double>;
+template class RowBlock<float, bf16>;
+template class RowBlock<float, f16>;
+template void pack_key_block(const AttentionCall<float, float>&, Size, Size, Size, KeyBlock<float>) noexcept;
+template void pack_key_block(const AttentionCall<double, double>&, Size, Size, Size,
+                             KeyBlock<double>) noexcept;
+template void pack_key_block(const AttentionCall<float, bf16>&, Size, Size, Size, KeyBlock<float>) noexcept;
+template void pack_key_block(const AttentionCall<float, f16>&, Size, Size, Size, KeyBlock<float>) noexcept;
+
+}  // namespace rapt
