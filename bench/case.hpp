@@ -1,0 +1,34 @@
+// One thing to time: its data, its check against the oracle, and the textbook loop beside it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "shapes.hpp"
+
+namespace rapt::bench {
+
+class Case {
+ public:
+  virtual ~Case() = default;
+
+  /// Empty when one run gives what the oracle gives; else what differs. Called once, before anything is
+  /// timed.
+  virtual std::string check() = 0;
+
+  /// What is timed.
+  virtual void run() = 0;
+
+  /// Seconds that the textbook loops take for the same work on one thread, measured now.
+  virtual double textbook_seconds() = 0;
+
+  double flop = 0;      // visible work of one run
+  double kv_bytes = 0;  // bytes of K and V that one run streams, for cases bound by memory; else 0
+};
+
+/// The paths: "stage2/projection", "stage3/scores", "stage4/weights", "stage5/output", "stage6/decode" and
+/// "pipeline". Whether the arithmetic and dtype of a shape have the path, and its case where they do.
+bool has_case(const std::string& path, const Shape& shape);
+std::unique_ptr<Case> make_case(const std::string& path, const Shape& shape);
+
+}  // namespace rapt::bench
