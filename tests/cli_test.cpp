@@ -123,7 +123,7 @@ TEST_CASE("rapt run --stages prints those only, in their order") {
   CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
 }
 
-TEST_CASE("--unbounded lifts the limits of the assignment") {
+TEST_CASE("unbounded: --unbounded lifts the limits of the assignment") {
   const std::string text = run({"generate", "--n", "65", "--d", "66", "--g", "33", "--text-len", "67"}).out;
   check_refused(run({"run"}, {.standard_input = text}), 2,
                 "rapt: n: line 1, column 1: expected an integer from 1 to 64, got '65'\n");
