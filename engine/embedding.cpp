@@ -178,7 +178,7 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
                         " are beyond the learned table of max_seq_len " +
                         std::to_string(options_.max_seq_len));
   }
-  if (ranges_overlap(out, token_table()) || ranges_overlap(out, position_table())) {
+  if (share_memory(out, token_table()) || share_memory(out, position_table())) {
     throw invalid_input("forward: out overlaps a table of the embedding");
   }
 }

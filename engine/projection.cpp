@@ -54,7 +54,7 @@ void require_output(const char* name, const View<const T, 3>& x, const View<T, 4
     throw invalid_input(std::string(name) + ": " + shape_text(out) + " where " + shape_text(expected) +
                         " was expected");
   }
-  if (ranges_overlap(x, out)) throw invalid_input(std::string(name) + " overlaps x");
+  if (share_memory(x, out)) throw invalid_input(std::string(name) + " overlaps x");
 }
 
 // Heads are column groups of the product.

@@ -190,7 +190,7 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
   if (out.extents != x.extents)
     throw invalid_input("rope: out: " + shape_text(out) + " does not match x: " + shape_text(x));
   const bool in_place = out.data == x.data && out.strides == x.strides;
-  if ((!in_place && ranges_overlap(out, x)) || ranges_overlap(out, positions)) {
+  if ((!in_place && share_memory(out, x)) || share_memory(out, positions)) {
     throw invalid_input("rope: out overlaps an input and is not x itself");
   }
 

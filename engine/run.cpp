@@ -2,6 +2,7 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,10 +14,17 @@ namespace {
 // second thread loses time.
 constexpr double serial_flop = 4e6;
 
+// The workers of TBB do not come along into a child of fork(), and its locks come in any state: once a
+// process has computed in parallel, its children compute serially.
+bool has_workers() noexcept {
+  static const pid_t home = getpid();
+  return getpid() == home;
+}
+
 }  // namespace
 
 std::ptrdiff_t worker_slots(std::ptrdiff_t items, double flop) noexcept {
-  if (items < 2 || flop < serial_flop) return 1;
+  if (items < 2 || flop < serial_flop || !has_workers()) return 1;
   return std::clamp<std::ptrdiff_t>(tbb::this_task_arena::max_concurrency(), 1, items);
 }
 

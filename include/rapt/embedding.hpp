@@ -137,7 +137,7 @@ struct RopeOptions {
 ///
 /// Shapes: x and out [batch, n_heads, len, head_dim], head_dim even; positions [len], or [batch, len] for
 /// sequences that stand at different places. Positions are absolute, 64-bit, and may be negative. Any
-/// strides; out may be x itself (the same view), and otherwise its address range must not overlap an input's.
+/// strides; out may be x itself (the same view), and otherwise must share no memory with an input.
 /// With (c, s) the cosine and sine of the angle rounded to T: (x0, x1) -> (x0 c - x1 s, x1 c + x0 s), each
 /// operation rounded in T. At position 0 a row keeps its bits. c and s are within one ulp of T plus 2^-53
 /// (f64: for |p| < 2^40; f32: for every p): the frequency is held in two doubles and the angle reduced with
