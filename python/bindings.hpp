@@ -1,0 +1,26 @@
+// The parts of the module rapt._rapt; module.cpp puts them together.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "arrays.hpp"
+
+namespace rapt::python {
+
+void bind_attention(py::module_& module);
+void bind_projection(py::module_& module);
+void bind_multi_head(py::module_& module);
+void bind_single_head(py::module_& module);
+void bind_embedding(py::module_& module);
+void bind_text(py::module_& module);
+
+/// "f32" or "f64". ValueError otherwise.
+inline Element real_element_named(const std::string& dtype) {
+  if (dtype == "f32") return Element::f32;
+  if (dtype == "f64") return Element::f64;
+  throw invalid_input("dtype: \"" + dtype + "\", expected \"f32\" or \"f64\"");
+}
+
+}  // namespace rapt::python
