@@ -14,8 +14,25 @@
 namespace rapt::bench {
 namespace {
 
-const char* const paths[] = {"stage2/projection", "stage3/scores", "stage4/weights",
-                             "stage5/output",     "stage6/decode", "pipeline"};
+/// Every path by its name: which shapes have it, and how its case is made.
+struct Path {
+  std::string name;
+  bool (*has)(const std::string& path, const Shape& shape);
+  std::unique_ptr<Case> (*make)(const std::string& path, const Shape& shape);
+};
+
+bool has_fused(const std::string&, const Shape& shape) { return has_attention_case(shape); }
+
+const Path paths[] = {
+    {"stage2/projection", has_stage_case, make_stage_case},
+    {"stage3/scores", has_stage_case, make_stage_case},
+    {"stage4/weights", has_stage_case, make_stage_case},
+    {"stage5/output", has_stage_case, make_stage_case},
+    {"stage6/decode", has_stage_case, make_stage_case},
+    {"pipeline", has_stage_case, make_stage_case},
+    {"fused", has_fused, make_attention_case},
+    {"decode", has_fused, make_attention_case},
+};
 
 struct Options {
   std::vector<std::ptrdiff_t> n{64}, d{64}, g{32}, heads{1}, kv_heads, batch{1};
@@ -87,13 +104,13 @@ bool any_wrong = false;
 /// The case of the benchmark that runs now. Google Benchmark calls a benchmark several times to find its
 /// number of iterations: data and check are made for the first of them, and freed when the next benchmark
 /// begins.
-Case* case_for(const std::string& name, const std::string& path, const Shape& shape, std::string& wrong) {
+Case* case_for(const std::string& name, const Path& path, const Shape& shape, std::string& wrong) {
   static std::string current;
   static std::unique_ptr<Case> subject;
   static std::string difference;
   if (current != name) {
     subject.reset();
-    subject = make_case(path, shape);
+    subject = path.make(path.name, shape);
     current = name;
     difference = subject->check();
     any_wrong = any_wrong || !difference.empty();
@@ -109,10 +126,10 @@ void register_all(const Options& options) {
       throw CLI::ValidationError("--kv-heads", std::to_string(shape.kv_heads) + " does not divide --heads " +
                                                    std::to_string(shape.heads));
     }
-    for (const char* const path : paths) {
-      const std::string name = name_of(path, shape);
-      if (!has_case(path, shape) || !names.insert(name).second) continue;
-      const auto run = [name, path, shape](benchmark::State& state) {
+    for (const Path& path : paths) {
+      const std::string name = name_of(path.name, shape);
+      if (!path.has(path.name, shape) || !names.insert(name).second) continue;
+      const auto run = [name, &path, shape](benchmark::State& state) {
         std::string wrong;
         Case* subject = case_for(name, path, shape, wrong);
         if (!wrong.empty()) return state.SkipWithError(("not what the oracle gives: " + wrong).c_str());

@@ -26,9 +26,14 @@ class Case {
   double kv_bytes = 0;  // bytes of K and V that one run streams, for cases bound by memory; else 0
 };
 
-/// The paths: "stage2/projection", "stage3/scores", "stage4/weights", "stage5/output", "stage6/decode" and
-/// "pipeline". Whether the arithmetic and dtype of a shape have the path, and its case where they do.
-bool has_case(const std::string& path, const Shape& shape);
-std::unique_ptr<Case> make_case(const std::string& path, const Shape& shape);
+/// The stages of the staged program: "stage2/projection", "stage3/scores", "stage4/weights", "stage5/output",
+/// "stage6/decode", and all of it, "pipeline". Whether the arithmetic and dtype of a shape have the path, and
+/// its case where they do.
+bool has_stage_case(const std::string& path, const Shape& shape);
+std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape);
+
+/// Fused attention: "fused", a causal prompt of n tokens, and "decode", one token against n.
+bool has_attention_case(const Shape& shape);
+std::unique_ptr<Case> make_attention_case(const std::string& path, const Shape& shape);
 
 }  // namespace rapt::bench

@@ -515,7 +515,7 @@ std::unique_ptr<Case> make_stage(const std::string& path, const Shape& shape) {
 
 }  // namespace
 
-bool has_case(const std::string& path, const Shape& shape) {
+bool has_stage_case(const std::string& path, const Shape& shape) {
   // The stages hold n x n numbers, several times, and the reference takes n^2 d steps of a plain loop.
   constexpr std::ptrdiff_t largest_n = 4096;
   if (shape.n > largest_n) return false;
@@ -525,7 +525,7 @@ bool has_case(const std::string& path, const Shape& shape) {
   return shape.arithmetic == Arithmetic::textbook || (path != "stage4/weights" && path != "stage6/decode");
 }
 
-std::unique_ptr<Case> make_case(const std::string& path, const Shape& shape) {
+std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape) {
   if (path == "pipeline") return std::make_unique<Pipeline>(shape);
   if (shape.dtype == Dtype::f64) return make_stage<double>(path, shape);
   return make_stage<float>(path, shape);

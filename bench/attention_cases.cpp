@@ -1,0 +1,162 @@
+// The fused paths: a causal prompt, and one step of decoding.
+#include <rapt/attention.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "case.hpp"
+#include "dispatch.hpp"
+#include "measure.hpp"
+#include "reference/attention_definition.hpp"
+#include "textbook.hpp"
+
+namespace rapt::bench {
+namespace {
+
+using Size = std::ptrdiff_t;
+
+/// Random numbers in (-1, 1) as K and V are stored.
+template <class S>
+std::vector<S> stored_array(Size count, std::uint64_t stream) {
+  if constexpr (std::is_floating_point_v<S>) {
+    return random_array<S>(count, stream);
+  } else {
+    std::vector<S> stored;
+    for (const float value : random_array<float>(count, stream)) {
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+      const std::uint32_t sign = bits >> 31, fraction = bits >> 13 & 0x3ff;
+      // bf16 is the upper half of a float; as f16, numbers of magnitude 1/2 to 1.
+      stored.push_back({static_cast<std::uint16_t>(
+          std::is_same_v<S, bf16> ? bits >> 16 : sign << 15 | 14U << 10 | fraction)});
+    }
+    return stored;
+  }
+}
+
+template <class T, class S>
+class AttentionCase final : public Case {
+ public:
+  /// q_len rows, the last of which sees all n keys.
+  AttentionCase(const Shape& shape, Size q_len)
+      : shape_(shape),
+        q_len_(q_len),
+        q_(random_array<T>(shape.batch * shape.heads * q_len * shape.d, 1)),
+        k_(stored_array<S>(shape.batch * shape.kv_heads * shape.n * shape.d, 2)),
+        v_(stored_array<S>(shape.batch * shape.kv_heads * shape.n * shape.d, 3)),
+        out_(q_.size()) {
+    options_.causal = Causal::bottom_right;
+    const double pairs = q_len == 1 ? static_cast<double>(shape.n) : shape.causal_pairs();
+    flop = static_cast<double>(shape.batch * shape.heads) * pairs * 4 * static_cast<double>(shape.d);
+    if (q_len == 1) kv_bytes = 2.0 * static_cast<double>(k_.size() * sizeof(S));
+  }
+
+  void run() override {
+    const Size n = shape_.n, d = shape_.d;
+    attention(contiguous<const T>(q_.data(), {shape_.batch, shape_.heads, q_len_, d}),
+              contiguous<const S>(k_.data(), {shape_.batch, shape_.kv_heads, n, d}),
+              contiguous<const S>(v_.data(), {shape_.batch, shape_.kv_heads, n, d}),
+              contiguous<T>(out_.data(), {shape_.batch, shape_.heads, q_len_, d}), options_);
+  }
+
+  // The definition is slow: the first and the last rows of the first and the last head.
+  std::string check() override {
+    run();
+    for (const Size head : {Size{0}, shape_.batch * shape_.heads - 1}) {
+      const Size first_rows = std::min<Size>(q_len_, 300), last_rows = std::min<Size>(q_len_, 4);
+      std::string wrong = difference(head, 0, first_rows);
+      if (wrong.empty()) wrong = difference(head, q_len_ - last_rows, last_rows);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  // One head stands for all. Of a long one, every so many rows, in proportion to the keys they see.
+  double textbook_seconds() override {
+    const std::vector<T> k = widened(k_), v = widened(v_);
+    std::vector<T> row(static_cast<std::size_t>(shape_.n)), out(static_cast<std::size_t>(shape_.d));
+    constexpr double enough_flop = 1e8;
+    const double head_flop = flop / static_cast<double>(shape_.batch * shape_.heads);
+    const Size step = std::max<Size>(1, static_cast<Size>(head_flop / enough_flop));
+    double done = 0;
+    const double start = measure::thread_cpu_seconds();
+    for (Size i = step / 2; i < q_len_; i += step) {
+      const Size keys = shape_.n - q_len_ + i + 1;
+      textbook::attend(q_.data() + i * shape_.d, k.data(), v.data(), row.data(), out.data(), keys, shape_.d);
+      done += 4 * static_cast<double>(keys * shape_.d);
+    }
+    return (measure::thread_cpu_seconds() - start) * flop / done;
+  }
+
+ private:
+  static std::vector<T> widened(const std::vector<S>& stored) {
+    std::vector<T> values;
+    for (const S& each : stored) values.push_back(static_cast<T>(reference::widen(each)));
+    return values;
+  }
+
+  /// Rows [first, first + rows) of a head against the definition: a problem of its own, on the keys that the
+  /// last of them sees.
+  std::string difference(Size head, Size first, Size rows) const {
+    const Size d = shape_.d, n = shape_.n, keys = n - q_len_ + first + rows;
+    const Size kv_head =
+        head / shape_.heads * shape_.kv_heads + head % shape_.heads / (shape_.heads / shape_.kv_heads);
+    std::vector<T> expected(static_cast<std::size_t>(rows * d));
+    const T* actual = out_.data() + (head * q_len_ + first) * d;
+    reference::attention_definition<T, S>(
+        contiguous<const T>(q_.data() + (head * q_len_ + first) * d, {1, 1, rows, d}),
+        contiguous<const S>(k_.data() + kv_head * n * d, {1, 1, keys, d}),
+        contiguous<const S>(v_.data() + kv_head * n * d, {1, 1, keys, d}),
+        contiguous<T>(expected.data(), {1, 1, rows, d}), options_);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (actual[i] == expected[i] || std::abs(actual[i] - expected[i]) <= allowed_error(keys)) continue;
+      return "head " + std::to_string(head) + ", row " + std::to_string(first + static_cast<Size>(i) / d) +
+             ", component " + std::to_string(static_cast<Size>(i) % d) + " is " + std::to_string(actual[i]) +
+             ", the definition says " + std::to_string(expected[i]);
+    }
+    return "";
+  }
+
+  /// With FMA the bits are the definition's. Without, both keep the bound of engine/README.md against the
+  /// exact value, so they are within twice that of each other: here |v| < 1, and the products of a score
+  /// summed are at most sqrt(d).
+  T allowed_error(Size keys) const {
+    for (const Isa& isa : compiled_isas()) {
+      if (isa.table == &active_kernels() && isa.has_fma) return 0;
+    }
+    const double d = static_cast<double>(shape_.d), seen = static_cast<double>(keys);
+    const double units =
+        2 * std::min(seen, 256.0) + 2 * std::ceil(seen / 256) + 2 * (d + 4) * std::sqrt(d) + 16;
+    return static_cast<T>(units) * std::numeric_limits<T>::epsilon();
+  }
+
+  Shape shape_;
+  Size q_len_;
+  std::vector<T> q_;
+  std::vector<S> k_, v_;
+  std::vector<T> out_;
+  AttentionOptions<T> options_;
+};
+
+}  // namespace
+
+bool has_attention_case(const Shape& shape) { return shape.arithmetic == Arithmetic::fused; }
+
+std::unique_ptr<Case> make_attention_case(const std::string& path, const Shape& shape) {
+  const Size q_len = path == "decode" ? 1 : shape.n;
+  switch (shape.dtype) {
+    case Dtype::f64:
+      return std::make_unique<AttentionCase<double, double>>(shape, q_len);
+    case Dtype::f32:
+      return std::make_unique<AttentionCase<float, float>>(shape, q_len);
+    case Dtype::bf16:
+      return std::make_unique<AttentionCase<float, bf16>>(shape, q_len);
+    case Dtype::f16:
+      return std::make_unique<AttentionCase<float, f16>>(shape, q_len);
+  }
+  return nullptr;
+}
+
+}  // namespace rapt::bench
