@@ -1,74 +1,14 @@
 // Refusals. Every message begins with the argument's name, says what it was and what was expected.
 #include "validate.hpp"
 
-#include <rapt/error.hpp>
-
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "aliasing.hpp"
+#include "view_checks.hpp"
 
 namespace rapt {
 namespace {
-
-using Axes = std::array<const char*, 4>;
-
-constexpr Axes q_axes{"batch", "n_heads", "q_len", "head_dim"};
-constexpr Axes k_axes{"batch", "n_kv_heads", "kv_len", "head_dim"};
-constexpr Axes v_axes{"batch", "n_kv_heads", "kv_len", "v_dim"};
-constexpr Axes out_axes{"batch", "n_heads", "q_len", "v_dim"};
-constexpr Axes pair_axes{"batch", "n_heads", "q_len", "kv_len"};
-constexpr Axes key_axes{"batch", "kv_len"};
-constexpr Axes query_axes{"batch", "q_len"};
-
-[[noreturn]] void refuse(const std::string& argument, const std::string& why) {
-  throw invalid_input(argument + ": " + why);
-}
-
-template <class Number>
-std::string text(Number number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
-template <class E, int N>
-Footprint footprint(const char* name, const Axes& axes, const View<E, N>& view) {
-  Footprint result{name, axes, view.data, N, sizeof(E), {}, {}};
-  for (std::size_t axis = 0; axis < N; ++axis) {
-    result.extents[axis] = view.extents[axis];
-    // Saturates, so that is_addressable sees it.
-    if (__builtin_mul_overflow(view.strides[axis], result.element_size, &result.strides[axis])) {
-      result.strides[axis] = PTRDIFF_MAX;
-    }
-  }
-  for (std::size_t axis = 0; axis < N; ++axis) {
-    if (result.extents[axis] < 0) {
-      refuse(name, std::string(axes[axis]) + " " + text(result.extents[axis]) + ", expected at least 0");
-    }
-  }
-  if (!is_addressable(result)) refuse(name, "its extents and strides reach beyond the address space");
-  if (view.data == nullptr && !is_empty(result)) refuse(name, "its data is null, expected elements");
-  return result;
-}
-
-void require_positive(const Footprint& view, std::size_t axis) {
-  if (view.extents[axis] < 1) {
-    refuse(view.name,
-           std::string(view.axes[axis]) + " " + text(view.extents[axis]) + ", expected at least 1");
-  }
-}
-
-std::string named(const Footprint& view, std::size_t axis) {
-  return std::string(view.axes[axis]) + " " + text(view.extents[axis]);
-}
-
-void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis) {
-  if (view.extents[axis] == other.extents[other_axis]) return;
-  refuse(view.name, named(view, axis) + " does not match " + other.name + ": " + named(other, other_axis));
-}
 
 // [batch, n_heads, q_len, kv_len], or the first three of them.
 void require_pairs(const Footprint& view, const Footprint& q, const Footprint& k) {
@@ -101,31 +41,18 @@ void require_countable(const Footprint& q, const Footprint& k, const Footprint& 
   if (!fits) refuse("k", named(k, 2) + " keys of every head do not fit in 63 bits");
 }
 
-void require_apart(const std::vector<Footprint>& inputs, const std::vector<Footprint>& outputs) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (repeats_elements(outputs[i]))
-      refuse(outputs[i].name, "two of its indices name the same element, expected distinct elements");
-    for (const Footprint& input : inputs) {
-      if (overlap(outputs[i], input)) refuse(outputs[i].name, std::string("overlaps ") + input.name);
-    }
-    for (std::size_t other = 0; other < i; ++other) {
-      if (overlap(outputs[i], outputs[other]))
-        refuse(outputs[i].name, std::string("overlaps ") + outputs[other].name);
-    }
-  }
-}
-
 template <class T>
 void require_numbers(const AttentionOptions<T>& options) {
   if (options.scale && !std::isfinite(*options.scale))
-    refuse("scale", text(*options.scale) + ", expected a finite number");
+    refuse("scale", number_text(*options.scale) + ", expected a finite number");
   if (options.softcap && !(std::isfinite(*options.softcap) && *options.softcap >= 0)) {
-    refuse("softcap", text(*options.softcap) + ", expected a finite number of at least 0");
+    refuse("softcap", number_text(*options.softcap) + ", expected a finite number of at least 0");
   }
   if (options.window && *options.window < 1)
-    refuse("window", text(*options.window) + ", expected at least 1");
+    refuse("window", number_text(*options.window) + ", expected at least 1");
   if (options.window && options.causal == Causal::none) {
-    refuse("window", text(*options.window) + " with causal none, expected causal top_left or bottom_right");
+    refuse("window",
+           number_text(*options.window) + " with causal none, expected causal top_left or bottom_right");
   }
   if (options.alibi_slopes && options.causal == Causal::none) {
     refuse("alibi_slopes", "given with causal none, expected causal top_left or bottom_right");
@@ -135,8 +62,8 @@ void require_numbers(const AttentionOptions<T>& options) {
 void require_lengths(const View<const std::ptrdiff_t, 1>& lengths, std::ptrdiff_t kv_len) {
   for (std::ptrdiff_t b = 0; b < lengths.extents[0]; ++b) {
     if (lengths(b) < 0 || lengths(b) > kv_len) {
-      refuse("key_lengths",
-             text(lengths(b)) + " at batch " + text(b) + ", expected 0 to k: kv_len " + text(kv_len));
+      refuse("key_lengths", number_text(lengths(b)) + " at batch " + number_text(b) +
+                                ", expected 0 to k: kv_len " + number_text(kv_len));
     }
   }
 }
@@ -213,7 +140,7 @@ void validate_merge(const View<const T, 4>& out1_view, const View<const T, 3>& l
     for (const Footprint& each : lses) require_same(each, axis, outs[0], axis);
     require_same(lse, axis, outs[0], axis);
   }
-  require_apart({}, {out, lse});
+  require_apart({}, std::array{out, lse});
   const auto require_apart_or_same = [](const Footprint& output, const std::vector<Footprint>& own,
                                         const std::vector<Footprint>& other) {
     for (const Footprint& input : own) {
@@ -221,7 +148,7 @@ void validate_merge(const View<const T, 4>& out1_view, const View<const T, 3>& l
         refuse(output.name, std::string("overlaps ") + input.name + " without being the same view");
       }
     }
-    require_apart(other, {output});
+    require_apart(other, {&output, 1});
   };
   require_apart_or_same(out, outs, lses);
   require_apart_or_same(lse, lses, outs);
@@ -231,8 +158,8 @@ template <class T>
 void validate_alibi_slopes(const View<T, 1>& slopes_view, double max_bias) {
   const Footprint slopes = footprint("slopes", {"n_heads"}, slopes_view);
   require_positive(slopes, 0);
-  require_apart({}, {slopes});
-  if (!std::isfinite(max_bias)) refuse("max_bias", text(max_bias) + ", expected a finite number");
+  require_apart({}, {&slopes, 1});
+  if (!std::isfinite(max_bias)) refuse("max_bias", number_text(max_bias) + ", expected a finite number");
 }
 
 template void validate(const View<const float, 4>&, const View<const float, 4>&, const View<const float, 4>&,

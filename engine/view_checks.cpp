@@ -1,0 +1,48 @@
+#include "view_checks.hpp"
+
+#include <rapt/error.hpp>
+
+#include <cstdint>
+
+namespace rapt {
+
+void refuse(const std::string& argument, const std::string& why) {
+  throw invalid_input(argument + ": " + why);
+}
+
+void require_addressable(const Footprint& view) {
+  for (std::size_t axis = 0; axis < view.rank; ++axis) {
+    if (view.extents[axis] < 0) refuse(view.name, named(view, axis) + ", expected at least 0");
+  }
+  if (!is_addressable(view)) refuse(view.name, "its extents and strides reach beyond the address space");
+  if (view.data == nullptr && !is_empty(view)) refuse(view.name, "its data is null, expected elements");
+}
+
+std::string named(const Footprint& view, std::size_t axis) {
+  return std::string(view.axes[axis]) + " " + number_text(view.extents[axis]);
+}
+
+void require_positive(const Footprint& view, std::size_t axis) {
+  if (view.extents[axis] < 1) refuse(view.name, named(view, axis) + ", expected at least 1");
+}
+
+void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis) {
+  if (view.extents[axis] == other.extents[other_axis]) return;
+  refuse(view.name, named(view, axis) + " does not match " + other.name + ": " + named(other, other_axis));
+}
+
+void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (repeats_elements(outputs[i]))
+      refuse(outputs[i].name, "two of its indices name the same element, expected distinct elements");
+    for (const Footprint& input : inputs) {
+      if (overlap(outputs[i], input)) refuse(outputs[i].name, std::string("overlaps ") + input.name);
+    }
+    for (std::size_t other = 0; other < i; ++other) {
+      if (overlap(outputs[i], outputs[other]))
+        refuse(outputs[i].name, std::string("overlaps ") + outputs[other].name);
+    }
+  }
+}
+
+}  // namespace rapt

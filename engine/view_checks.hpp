@@ -1,0 +1,59 @@
+// What every refusal of a view has in common: its shape in words, and the checks that validate.cpp and the KV
+// cache share. Nothing here allocates unless it refuses.
+#pragma once
+
+#include <charconv>
+#include <span>
+#include <string>
+
+#include "aliasing.hpp"
+
+namespace rapt {
+
+using Axes = std::array<const char*, 4>;
+
+inline constexpr Axes q_axes{"batch", "n_heads", "q_len", "head_dim"};
+inline constexpr Axes k_axes{"batch", "n_kv_heads", "kv_len", "head_dim"};
+inline constexpr Axes v_axes{"batch", "n_kv_heads", "kv_len", "v_dim"};
+inline constexpr Axes out_axes{"batch", "n_heads", "q_len", "v_dim"};
+inline constexpr Axes pair_axes{"batch", "n_heads", "q_len", "kv_len"};
+inline constexpr Axes key_axes{"batch", "kv_len"};
+inline constexpr Axes query_axes{"batch", "q_len"};
+
+/// Throws invalid_input "argument: why".
+[[noreturn]] void refuse(const std::string& argument, const std::string& why);
+
+/// A number as the shortest text that reads back as it.
+template <class Number>
+std::string number_text(Number number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
+/// Refuses a negative extent, elements at null, and a reach that the functions of aliasing.hpp cannot count.
+void require_addressable(const Footprint& view);
+
+template <class E, int N>
+Footprint footprint(const char* name, const Axes& axes, const View<E, N>& view) {
+  Footprint result{name, axes, view.data, N, sizeof(E), {}, {}};
+  for (std::size_t axis = 0; axis < N; ++axis) {
+    result.extents[axis] = view.extents[axis];
+    // Saturates, so that is_addressable sees it.
+    if (__builtin_mul_overflow(view.strides[axis], result.element_size, &result.strides[axis])) {
+      result.strides[axis] = PTRDIFF_MAX;
+    }
+  }
+  require_addressable(result);
+  return result;
+}
+
+/// "head_dim 64"
+std::string named(const Footprint& view, std::size_t axis);
+
+void require_positive(const Footprint& view, std::size_t axis);
+void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis);
+
+/// Refuses an output that names an element twice or shares memory with an input or another output.
+void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs);
+
+}  // namespace rapt
