@@ -15,6 +15,7 @@ void bind_multi_head(py::module_& module);
 void bind_single_head(py::module_& module);
 void bind_embedding(py::module_& module);
 void bind_text(py::module_& module);
+void bind_stages(py::module_& module);
 
 /// "f32" or "f64". ValueError otherwise.
 inline Element real_element_named(const std::string& dtype) {

@@ -57,4 +57,5 @@ PYBIND11_MODULE(_rapt, module) {
   bind_single_head(module);
   bind_embedding(module);
   bind_text(module);
+  bind_stages(module);
 }

@@ -13,6 +13,7 @@ of threads, batch and memory layout. help(rapt.attention) and the others give sh
 
 from ._rapt import (
     Embedding,
+    Stages,
     __version__,
     alibi_slopes,
     attention,
@@ -33,6 +34,7 @@ from ._rapt import (
     one_hot,
     project_qkv,
     rope,
+    run_stages,
     sequential_cached_attention,
     sinusoidal,
     split_heads,
