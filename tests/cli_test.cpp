@@ -123,6 +123,14 @@ TEST_CASE("rapt run --stages prints those only, in their order") {
   CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
 }
 
+TEST_CASE("rapt run --arithmetic chooses; textbook is the default") {
+  const Finished fused = run({"run", "--arithmetic", "fused", case_file});
+  CHECK(fused.status == 0);
+  CHECK(fused.out.find("Dot products computed: 140\n") != std::string::npos);
+  CHECK((run({"run", "--arithmetic", "textbook", case_file}).out == run({"run", case_file}).out));
+  check_refused(run({"run", "--arithmetic", "exact", case_file}), 2, "rapt: --arithmetic: ");
+}
+
 TEST_CASE("unbounded: --unbounded lifts the limits of the assignment") {
   const std::string text = run({"generate", "--n", "65", "--d", "66", "--g", "33", "--text-len", "67"}).out;
   check_refused(run({"run"}, {.standard_input = text}), 2,

@@ -19,7 +19,8 @@ struct Place {
 inline bool is_blank(char c) noexcept {
   static constexpr auto table = [] {
     std::array<bool, 256> blank{};
-    for (const char each : {' ', '\t', '\n', '\v', '\f', '\r'}) blank[static_cast<unsigned char>(each)] = true;
+    for (const char each : {' ', '\t', '\n', '\v', '\f', '\r'})
+      blank[static_cast<unsigned char>(each)] = true;
     return blank;
   }();
   return table[static_cast<unsigned char>(c)];

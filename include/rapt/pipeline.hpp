@@ -86,11 +86,15 @@ struct Result {
 };
 
 /// Computes the six stages. A masked row is absent: it takes part in no sum.
+///
 /// Textbook arithmetic gives the bits of the plain loops: every sum from +0 in ascending order, multiply and
-/// add rounded separately, the C library's exp, weights normalised before they are used. The same bits on
-/// every ISA and for any number of threads. Throws invalid_input when the arrays of the input do not have the
-/// sizes that n, d and g say, or for an arithmetic not offered here. Cost: (n + g) d^2 + (n + g)^2 d
-/// multiply-adds; memory: the result and the projected rows. Runs in the caller's TBB arena.
+/// add rounded separately, the C library's exp, weights normalised before they are used; the same bits on
+/// every ISA. Fused arithmetic is attention()'s: the same bits on every ISA with FMA, but other bits than
+/// textbook's. Neither depends on the number of threads.
+///
+/// Throws invalid_input when the arrays of the input do not have the sizes that n, d and g say.
+/// Cost: (n + g) d^2 + (n + g)^2 d multiply-adds; memory: the result and the projected rows. Runs in the
+/// caller's TBB arena.
 RAPT_API Result run(const Input& input, Arithmetic arithmetic = Arithmetic::textbook);
 
 /// What run(input) costs, from the sizes and the mask alone: multiply-add pairs and exponentials of each

@@ -21,13 +21,15 @@ std::string why() {
   return "the best one that runs here";
 }
 
-/// The cores this process may use, and those of the machine.
-std::string cores() {
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+int online_cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// The cores that this process may use.
+int usable_cores() {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return fmt::format("{}", online);
-  return fmt::format("{} of {}", CPU_COUNT(&allowed), online);
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : online_cores();
 }
+
+std::string cores() { return fmt::format("{} of {}", usable_cores(), online_cores()); }
 
 /// One line for each cache of the first core, as the kernel describes them.
 std::string caches() {
@@ -57,7 +59,7 @@ std::string isas() {
 
 /// What one core and all of them reach, measured now.
 std::string measured() {
-  const int all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const int all = usable_cores();
   const auto line = [&](const char* name, const char* unit, double one_thread, double threads) {
     return fmt::format("{:<18}{:.1f} {} with 1 thread, {:.1f} with {}\n", name, one_thread / 1e9, unit,
                        threads / 1e9, all);

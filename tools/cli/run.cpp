@@ -3,6 +3,7 @@
 #include <tbb/task_arena.h>
 #include <rapt/pipeline.hpp>
 
+#include <map>
 #include <memory>
 
 #include "commands.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 struct RunOptions {
   std::string file;
+  Arithmetic arithmetic = Arithmetic::textbook;
   bool unbounded = false;
   int threads = 0;
   std::vector<int> stages;
@@ -23,7 +25,7 @@ void compute_and_print(const RunOptions& options) {
   const auto source = [&](char* buffer, std::size_t size) { return file.read(buffer, size); };
   const pipeline::Input input =
       pipeline::parse(source, options.unbounded ? pipeline::Limits::unbounded : pipeline::Limits::assignment);
-  const pipeline::Result result = pipeline::run(input);
+  const pipeline::Result result = pipeline::run(input, options.arithmetic);
   auto stages = options.stages.empty() ? pipeline::Stages::all() : pipeline::Stages::none();
   for (const int stage : options.stages) stages = stages.with(stage);
   const auto sink = [](std::string_view chunk) { return write_output(chunk), true; };
@@ -45,6 +47,13 @@ void add_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run the staged program: read a text, print its six stages");
   command->add_option("FILE", options->file, "The text; standard input when absent or -")->type_name("");
+  static const std::map<std::string, Arithmetic> arithmetics{{"textbook", Arithmetic::textbook},
+                                                             {"fused", Arithmetic::fused}};
+  command
+      ->add_option("--arithmetic", options->arithmetic,
+                   "textbook (default): the bits of the plain loops; fused: the engine's own, faster")
+      ->transform(CLI::CheckedTransformer(arithmetics))
+      ->type_name("textbook|fused");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
   command->add_option("--threads", options->threads, "Threads to use (default: the cores)")
       ->check(CLI::Range(1, 1024))
