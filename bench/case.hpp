@@ -19,10 +19,11 @@ class Case {
   /// What is timed.
   virtual void run() = 0;
 
-  /// Seconds that the textbook loops take for the same work on one thread, measured now.
-  virtual double textbook_seconds() = 0;
+  /// Seconds that the textbook loops take for the same work on one thread, measured now; 0 where there is no
+  /// such loop.
+  virtual double textbook_seconds() { return 0; }
 
-  double flop = 0;      // visible work of one run
+  double flop = 0;      // visible work of one run; 0 where it is not arithmetic
   double kv_bytes = 0;  // bytes of K and V that one run streams, for cases bound by memory; else 0
 };
 

@@ -32,15 +32,18 @@ void time_case(benchmark::State& state, Case& subject, const Shape& shape) {
   });
   const double peak = (peak_before + fma_peak(shape)) / 2;
   const double each = seconds / static_cast<double>(state.iterations());
-  state.counters["gflops"] = subject.flop / each * 1e-9;
-  state.counters["peak_share"] = subject.flop / each / peak;
+  if (subject.flop > 0) {
+    state.counters["gflops"] = subject.flop / each * 1e-9;
+    state.counters["peak_share"] = subject.flop / each / peak;
+  }
   if (subject.kv_bytes > 0) {
     const double bandwidth =
         measure::read_bandwidth(static_cast<std::ptrdiff_t>(subject.kv_bytes), shape.threads);
     state.counters["bandwidth_share"] = subject.kv_bytes / each / bandwidth;
   }
   // The textbook loops run on one thread, whatever the case ran on.
-  state.counters["vs_textbook"] = subject.textbook_seconds() / each;
+  const double textbook = subject.textbook_seconds();
+  if (textbook > 0) state.counters["vs_textbook"] = textbook / each;
 }
 
 }  // namespace rapt::bench
