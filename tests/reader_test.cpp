@@ -142,7 +142,7 @@ TEST_CASE("the place does not depend on how the source cuts the text") {
   text += "\n1 2 3 4 5 6 7 8 9 1x 11 12\n";
   const std::string whole = refusal(text);
   CHECK(whole == "wv[0][1]: line 6, column 19: expected a number, got '1x'");
-  for (const std::size_t piece : {1, 3, 4096}) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{4096}}) {
     std::size_t at = 0;
     const auto source = [&](char* buffer, std::size_t size) {
       const std::size_t count = std::min({piece, size, text.size() - at});

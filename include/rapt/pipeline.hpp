@@ -18,7 +18,7 @@
 
 namespace rapt::pipeline {
 
-/// A reference to something callable, for the length of one call. Owns nothing.
+/// A reference to a function object (a lambda, say) for the length of one call. Owns nothing.
 template <class Signature>
 class Callable;
 template <class R, class... Args>
@@ -38,7 +38,7 @@ class Callable<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// Where the text comes from: fills the buffer with up to size bytes and returns how many; 0 is the end. May
+/// Where the text comes from: fills the buffer with up to size bytes, returns how many; 0 is the end. May
 /// throw.
 using Source = Callable<std::size_t(char* buffer, std::size_t size)>;
 
@@ -75,14 +75,13 @@ RAPT_API Input parse(std::string_view text, Limits limits = Limits::assignment);
 struct Result {
   std::vector<std::string> vocabulary;  ///< the words once each, in the order of their unsigned bytes
   std::vector<double> q, k, v;          ///< [n, d]; masked rows too
-  std::vector<double>
-      scores;  ///< [n, n]; q.k / sqrt(d); -inf above the diagonal and at masked rows and columns
-  std::vector<double> weights;  ///< [n, n]; exactly 0 where the score is masked
-  std::vector<double> output;   ///< [n, d]; zeros in masked rows
-  std::vector<double>
-      generated;  ///< [g, d]; attention of each generated row to the real prompt rows and to those before it
-  std::vector<std::ptrdiff_t>
-      dot_products;  ///< [g]; dot products made for a generated row: 4 d + real prompt rows + t + 1
+  std::vector<double> scores;           ///< [n, n]; q.k / sqrt(d); -inf above the diagonal and where masked
+  std::vector<double> weights;          ///< [n, n]; exactly 0 where the score is masked
+  std::vector<double> output;           ///< [n, d]; zeros in masked rows
+  /// [g, d]; attention of each generated row to the real prompt rows, the generated rows before it and itself
+  std::vector<double> generated;
+  /// [g]; dot products made for generated row t: 4 d + real prompt rows + t + 1
+  std::vector<std::ptrdiff_t> dot_products;
 };
 
 /// Computes the six stages. A masked row is absent: it takes part in no sum.
@@ -105,25 +104,20 @@ struct Operations {
   std::ptrdiff_t scores;         ///< stage 3: multiply-adds, d for each visible pair
   std::ptrdiff_t exponentials;   ///< stage 4: one for each visible pair
   std::ptrdiff_t output;         ///< stage 5: multiply-adds, d for each visible pair
-  std::ptrdiff_t
-      generation;  ///< stage 6: multiply-adds, 3 d^2 for each generated row and 2 d for each key it sees
+  std::ptrdiff_t generation;     ///< stage 6: multiply-adds, 3 d^2 for a row and 2 d for each key it sees
 };
 
 /// The counts of an input. Cost: n, and the sorting of the words.
 RAPT_API Operations operations(const Input& input);
 
-/// A choice among the six stages.
+/// A choice among the six stages, which are numbered from 1.
 class Stages {
  public:
   static constexpr int count = 6;
   static constexpr Stages all() noexcept { return Stages((1U << count) - 1); }
   static constexpr Stages none() noexcept { return Stages(0); }
-  constexpr Stages with(int stage) const noexcept {
-    return Stages(bits_ | 1U << (stage - 1));
-  }  ///< stage: 1 to 6
-  constexpr bool has(int stage) const noexcept {
-    return (bits_ >> (stage - 1) & 1U) != 0;
-  }  ///< stage: 1 to 6
+  constexpr Stages with(int stage) const noexcept { return Stages(bits_ | 1U << (stage - 1)); }
+  constexpr bool has(int stage) const noexcept { return (bits_ >> (stage - 1) & 1U) != 0; }
 
  private:
   constexpr explicit Stages(unsigned bits) noexcept : bits_(bits) {}
@@ -131,9 +125,10 @@ class Stages {
 };
 
 /// Writes the chosen stages: headers, one line for a row, every number with three decimals rounded as the
-/// exact binary value demands (ties to even), "-inf", "inf" and "nan", never "-0.000" or "-nan". Returns
-/// false, at once, when the sink does. Throws only what the sink throws. Cost: linear in the bytes; memory:
-/// 64 KiB.
+/// exact binary value demands (ties to even), "-inf", "inf" and "nan", never "-0.000" or "-nan".
+///
+/// `result` is run()'s of this input. Returns false, at once, when the sink does. Throws only what the sink
+/// throws. Cost: linear in the bytes; memory: 64 KiB.
 [[nodiscard]] RAPT_API bool print(const Input& input, const Result& result, Sink sink,
                                   Stages stages = Stages::all());
 
