@@ -75,7 +75,7 @@ class AttentionRun {
     for (Size slot = 0; slot < slots_; ++slot) row_blocks_.emplace_back(call_, capacity(), memory);
     const Size packed = plan_.schedule == Schedule::packed ? plan_.wave * most_blocks_ : slots_;
     for (Size block = 0; block < packed; ++block)
-      key_blocks_.push_back(key_block_at(call_, memory.take<T>(key_block_elements(call_))));
+      key_blocks_.push_back(memory.take<T>(key_block_elements(call_)));
     if (plan_.schedule != Schedule::split) return;
     for (Size block = 0; block < call_.shape.heads() * most_blocks_; ++block)
       partials_.push_back(RowBlock<T, S>::carve_state(call_, capacity(), memory));
@@ -88,14 +88,15 @@ class AttentionRun {
       const Size wave = std::min(plan_.wave, heads - first);
       run_items(wave * most_blocks_, slots_, [&](Size, Size item) {
         const Size head = first + item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
-        if (block < blocks(head).end) pack(head, block, packed_at(item / most_blocks_, block, head));
+        if (block < blocks(head).end) pack(head, block, memory_of(item / most_blocks_, block, head));
       });
       run_items(wave * plan_.row_blocks, slots_, [&](Size slot, Size item) {
         const Size head = first + item / plan_.row_blocks;
         // The last rows of a causal head see the most keys: first.
         const Size rows = (plan_.row_blocks - 1 - item % plan_.row_blocks) * plan_.row_block;
-        attend_rows(slot, head, rows,
-                    [&](Size block) { return packed_at(item / plan_.row_blocks, block, head); });
+        attend_rows(slot, head, rows, [&](Size block) {
+          return packed_block(call_, memory_of(item / plan_.row_blocks, block, head));
+        });
       });
     }
   }
@@ -103,10 +104,7 @@ class AttentionRun {
   /// One item a KV head, each block packed where it is used.
   void run_streamed() {
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
-      attend_rows(slot, head, 0, [&](Size block) {
-        pack(head, block, key_blocks_[static_cast<std::size_t>(slot)]);
-        return key_blocks_[static_cast<std::size_t>(slot)];
-      });
+      attend_rows(slot, head, 0, [&](Size block) { return stream(head, block, slot); });
     });
   }
 
@@ -119,9 +117,7 @@ class AttentionRun {
       RowBlock<T, S>::clear_state(partial, capacity());
       if (block >= blocks(head).end) return;
       RowBlock<T, S>& rows = gathered(slot, head, 0);
-      const KeyBlock<T> keys = key_blocks_[static_cast<std::size_t>(slot)];
-      pack(head, block, keys);
-      rows.attend(block, keys, partial);
+      rows.attend(block, stream(head, block, slot), partial);
     });
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
       RowBlock<T, S>& rows = gathered(slot, head, 0);
@@ -149,10 +145,14 @@ class AttentionRun {
                 std::min(first + plan_.row_block, call_.shape.rows()));
     return rows;
   }
-  void pack(Size head, Size block, KeyBlock<T> to) const noexcept {
-    pack_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block, to);
+  void pack(Size head, Size block, T* memory) const noexcept {
+    pack_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block, memory);
   }
-  KeyBlock<T> packed_at(Size in_wave, Size block, Size head) const noexcept {
+  KeyBlock<T> stream(Size head, Size block, Size slot) const noexcept {
+    return stream_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block,
+                            key_blocks_[static_cast<std::size_t>(slot)]);
+  }
+  T* memory_of(Size in_wave, Size block, Size head) const noexcept {
     return key_blocks_[static_cast<std::size_t>(in_wave * most_blocks_ + block - blocks(head).begin)];
   }
 
@@ -177,7 +177,7 @@ class AttentionRun {
   AttentionPlan plan_{};
   Size slots_ = 1;
   std::vector<RowBlock<T, S>> row_blocks_;      // [slots]
-  std::vector<KeyBlock<T>> key_blocks_;         // packed: [wave][most_blocks]; else [slots]
+  std::vector<T*> key_blocks_;                  // packed: [wave][most_blocks]; else [slots]
   std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
 };
 

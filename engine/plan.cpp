@@ -12,8 +12,8 @@ constexpr std::ptrdiff_t row_block = 96;
 constexpr std::ptrdiff_t many_heads = 16;
 // Partials cost v_dim + 4 numbers a row and block: little for a decode step, too much for a prefill.
 constexpr std::ptrdiff_t few_rows = 32;
-// Packed K and V in flight: enough heads for the threads, few enough for L2 and L3.
-constexpr std::ptrdiff_t wave_bytes = 4 << 20;
+// Packed K and V in flight: enough items for the threads, few enough bytes for L2.
+constexpr std::ptrdiff_t wave_bytes = 1 << 20;
 
 }  // namespace
 

@@ -9,31 +9,70 @@ namespace rapt {
 
 using kernels::block_keys;
 
-template <class T, class S>
-void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, KeyBlock<T> to) noexcept {
-  const SequenceKeys& sequence = call.sequences[static_cast<std::size_t>(b)];
+namespace {
+
+/// Where a block's keys lie in the caller's arrays: `index` from element `first` of the key axis, or side by
+/// side from there.
+struct BlockKeys {
+  Size first, keys;
+  const Size* index;
+};
+
+BlockKeys keys_of_block(const SequenceKeys& sequence, Size block) noexcept {
   const Size start = block * block_keys, keys = std::min(block_keys, sequence.count - start);
-  const Size NR = call.kernels.NR;
-  const Size* index = sequence.index == nullptr ? nullptr : sequence.index + start;
-  const Size first = index == nullptr ? start : 0;
-  call.pack({.source = &call.k(b, hkv, first, 0),
+  if (sequence.index == nullptr) return {start, keys, nullptr};
+  return {0, keys, sequence.index + start};
+}
+
+template <class T, class S>
+void pack_keys(const AttentionCall<T, S>& call, Size b, Size hkv, const BlockKeys& block,
+               T* memory) noexcept {
+  call.pack({.source = &call.k(b, hkv, block.first, 0),
              .step_stride = call.k.strides[3],
              .column_stride = call.k.strides[2],
              .step_index = nullptr,
-             .column_index = index,
+             .column_index = block.index,
              .steps = call.shape.head_dim,
-             .columns = keys,
-             .panels = to.k,
-             .panel_stride = call.shape.head_dim * NR});
-  call.pack({.source = &call.v(b, hkv, first, 0),
+             .columns = block.keys,
+             .panels = memory,
+             .panel_stride = call.shape.head_dim * call.kernels.NR});
+}
+
+template <class T, class S>
+void pack_values(const AttentionCall<T, S>& call, Size b, Size hkv, const BlockKeys& block,
+                 T* memory) noexcept {
+  call.pack({.source = &call.v(b, hkv, block.first, 0),
              .step_stride = call.v.strides[2],
              .column_stride = call.v.strides[3],
-             .step_index = index,
+             .step_index = block.index,
              .column_index = nullptr,
-             .steps = keys,
+             .steps = block.keys,
              .columns = call.shape.v_dim,
-             .panels = to.v,
-             .panel_stride = block_keys * NR});
+             .panels = memory + block_keys * call.shape.head_dim,
+             .panel_stride = block_keys * call.kernels.NR});
+}
+
+}  // namespace
+
+template <class T, class S>
+void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, T* memory) noexcept {
+  const BlockKeys keys = keys_of_block(call.sequences[static_cast<std::size_t>(b)], block);
+  pack_keys(call, b, hkv, keys, memory);
+  pack_values(call, b, hkv, keys, memory);
+}
+
+template <class T, class S>
+KeyBlock<T> stream_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block,
+                             T* memory) noexcept {
+  const BlockKeys keys = keys_of_block(call.sequences[static_cast<std::size_t>(b)], block);
+  pack_keys(call, b, hkv, keys, memory);
+  if constexpr (std::is_same_v<T, S>) {
+    const Size NR = call.kernels.NR;
+    if (keys.index == nullptr && call.v.strides[3] == 1 && call.shape.v_dim % NR == 0)
+      return {memory, &call.v(b, hkv, keys.first, 0), NR, call.v.strides[2]};
+  }
+  pack_values(call, b, hkv, keys, memory);
+  return packed_block(call, memory);
 }
 
 template <class T, class S>
@@ -50,15 +89,17 @@ kernels::RowState<T> RowBlock<T, S>::carve_state(const AttentionCall<T, S>& call
   return state;
 }
 
+// An odd number of cache lines, so that the rows of a tile never share an L1 set.
+template <class T, class S>
+Size copied_q_stride(const AttentionCall<T, S>& call) noexcept {
+  constexpr Size line = alignment / static_cast<Size>(sizeof(T));
+  return (round_up(call.shape.head_dim, line) / line | 1) * line;
+}
+
 template <class T, class S>
 RowBlock<T, S>::RowBlock(const AttentionCall<T, S>& call, Size capacity, Carver& memory)
     : call_(call),
-      // An odd number of cache lines, so that the rows of a tile never share an L1 set.
-      q_stride_((round_up(call.shape.head_dim, alignment / static_cast<Size>(sizeof(T))) *
-                     static_cast<Size>(sizeof(T)) / alignment |
-                 1) *
-                alignment / static_cast<Size>(sizeof(T))),
-      q_(memory.take<T>(capacity * q_stride_)),
+      q_copy_(memory.take<T>(capacity * copied_q_stride(call))),
       row_(memory.take<kernels::AttendRow<T>>(capacity)),
       place_(memory.take<Place>(capacity)),
       state_(carve_state(call, capacity, memory)),
@@ -75,32 +116,58 @@ void RowBlock<T, S>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   const auto& options = call_.options;
   b_ = b, hkv_ = hkv, first_ = first, last_ = last, rows_ = 0;
   offered_ = {std::numeric_limits<Size>::max(), 0};
+  const Size group = call_.shape.group_size();
+  const bool in_place = q_readable_in_place();
+  Place place = place_of(first);
+  Offered keys = call_.offered(b, place.i);
   for (Size r = first; r < last; ++r) {
-    const Place place = place_of(r);
-    if (!computed(place)) continue;
-    const Offered keys = call_.offered(b, place.i);
-    const T* q = &call_.q(b, place.h, place.i, 0);
-    for (Size u = 0; u < call_.shape.head_dim; ++u) q_[rows_ * q_stride_ + u] = q[u * call_.q.strides[3]];
-    kernels::AttendRow<T>& row = row_[rows_];
-    row = {.begin = keys.begin,
-           .end = keys.end,
-           .slope = options.alibi_slopes ? (*options.alibi_slopes)(place.h) : T(0),
-           .bias = options.bias ? &call_.bias(b, place.h, place.i, 0) : nullptr,
-           .attend = options.attend ? &call_.attend(b, place.h, place.i, 0) : nullptr,
-           .weights = options.weights ? &(*options.weights)(b, place.h, place.i, 0) : nullptr,
-           .scores = options.scores ? &(*options.scores)(b, place.h, place.i, 0) : nullptr,
-           .block_max = block_max_ == nullptr ? nullptr : block_max_ + rows_ * key_blocks_};
-    if (block_max_ != nullptr) std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
-    place_[rows_++] = place;
-    if (keys.begin == keys.end) continue;
-    offered_ = {std::min(offered_.begin, keys.begin), std::max(offered_.end, keys.end)};
+    if (computed(place)) {
+      if (!in_place) copy_query(&call_.q(b, place.h, place.i, 0), q_copy_ + rows_ * copied_q_stride(call_));
+      kernels::AttendRow<T>& row = row_[rows_];
+      row = {.begin = keys.begin,
+             .end = keys.end,
+             .slope = options.alibi_slopes ? (*options.alibi_slopes)(place.h) : T(0),
+             .bias = options.bias ? &call_.bias(b, place.h, place.i, 0) : nullptr,
+             .attend = options.attend ? &call_.attend(b, place.h, place.i, 0) : nullptr,
+             .weights = options.weights ? &(*options.weights)(b, place.h, place.i, 0) : nullptr,
+             .scores = options.scores ? &(*options.scores)(b, place.h, place.i, 0) : nullptr,
+             .block_max = block_max_ == nullptr ? nullptr : block_max_ + rows_ * key_blocks_};
+      if (block_max_ != nullptr) std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
+      place_[rows_++] = place;
+      if (keys.begin != keys.end)
+        offered_ = {std::min(offered_.begin, keys.begin), std::max(offered_.end, keys.end)};
+    }
+    if (++place.h == (hkv + 1) * group) {
+      place = {hkv * group, place.i + 1};
+      keys = call_.offered(b, place.i);
+    }
   }
   if (offered_.end == 0) offered_.begin = 0;
+  q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
+  q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
   clear_state(state_, rows_);
+}
+
+// Rows of one head, none dropped, side by side and not all in the same few L1 sets.
+template <class T, class S>
+bool RowBlock<T, S>::q_readable_in_place() const noexcept {
+  return call_.shape.group_size() == 1 && !call_.options.query_mask && call_.q.strides[3] == 1 &&
+         call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
+}
+
+template <class T, class S>
+void RowBlock<T, S>::copy_query(const T* q, T* copy) const noexcept {
+  const Size stride = call_.q.strides[3];
+  if (stride == 1) {
+    std::copy_n(q, call_.shape.head_dim, copy);
+  } else {
+    for (Size u = 0; u < call_.shape.head_dim; ++u) copy[u] = q[u * stride];
+  }
 }
 
 template <class T, class S>
 void RowBlock<T, S>::prefill() noexcept {
+  if (!call_.options.weights && !call_.options.scores && !call_.options.query_mask) return;
   for (Size r = first_; r < last_; ++r) {
     const Place place = place_of(r);
     const Offered keys = call_.offered(b_, place.i);
@@ -135,7 +202,8 @@ void RowBlock<T, S>::attend(Size block, KeyBlock<T> keys, const kernels::RowStat
                         .k = keys.k,
                         .k_stride = call_.shape.head_dim * call_.kernels.NR,
                         .v = keys.v,
-                        .v_stride = block_keys * call_.kernels.NR,
+                        .v_stride = keys.v_stride,
+                        .v_key_stride = keys.v_key_stride,
                         .head_dim = call_.shape.head_dim,
                         .v_dim = call_.shape.v_dim,
                         .block_start = block * block_keys,
@@ -222,10 +290,17 @@ template class RowBlock<float, float>;
 template class RowBlock<double, double>;
 template class RowBlock<float, bf16>;
 template class RowBlock<float, f16>;
-template void pack_key_block(const AttentionCall<float, float>&, Size, Size, Size, KeyBlock<float>) noexcept;
-template void pack_key_block(const AttentionCall<double, double>&, Size, Size, Size,
-                             KeyBlock<double>) noexcept;
-template void pack_key_block(const AttentionCall<float, bf16>&, Size, Size, Size, KeyBlock<float>) noexcept;
-template void pack_key_block(const AttentionCall<float, f16>&, Size, Size, Size, KeyBlock<float>) noexcept;
+template void pack_key_block(const AttentionCall<float, float>&, Size, Size, Size, float*) noexcept;
+template KeyBlock<float> stream_key_block(const AttentionCall<float, float>&, Size, Size, Size,
+                                          float*) noexcept;
+template void pack_key_block(const AttentionCall<double, double>&, Size, Size, Size, double*) noexcept;
+template KeyBlock<double> stream_key_block(const AttentionCall<double, double>&, Size, Size, Size,
+                                           double*) noexcept;
+template void pack_key_block(const AttentionCall<float, bf16>&, Size, Size, Size, float*) noexcept;
+template KeyBlock<float> stream_key_block(const AttentionCall<float, bf16>&, Size, Size, Size,
+                                          float*) noexcept;
+template void pack_key_block(const AttentionCall<float, f16>&, Size, Size, Size, float*) noexcept;
+template KeyBlock<float> stream_key_block(const AttentionCall<float, f16>&, Size, Size, Size,
+                                          float*) noexcept;
 
 }  // namespace rapt

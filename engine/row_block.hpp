@@ -6,11 +6,12 @@
 
 namespace rapt {
 
-/// Packed K and V of one block of keys.
+/// K and V of one block of keys as kernels read them.
 template <class T>
 struct KeyBlock {
-  T* k;  // [panels of keys][head_dim][NR]
-  T* v;  // [panels of columns][block_keys][NR]
+  const T* k;  // [panels of keys][head_dim][NR]
+  const T* v;  // packed [panels of columns][block_keys][NR], or rows of the caller's V
+  Size v_stride, v_key_stride;
 };
 
 /// Elements of a packed block, K and V.
@@ -19,15 +20,23 @@ Size key_block_elements(const AttentionCall<T, S>& call) noexcept {
   return kernels::block_keys * (call.shape.head_dim + round_up(call.shape.v_dim, call.kernels.NR));
 }
 
+/// A block that was packed into `memory`.
 template <class T, class S>
-KeyBlock<T> key_block_at(const AttentionCall<T, S>& call, T* memory) noexcept {
-  return {memory, memory + kernels::block_keys * call.shape.head_dim};
+KeyBlock<T> packed_block(const AttentionCall<T, S>& call, const T* memory) noexcept {
+  const Size NR = call.kernels.NR;
+  return {memory, memory + kernels::block_keys * call.shape.head_dim, kernels::block_keys * NR, NR};
 }
 
-/// Packs the real keys at positions [block * block_keys, ...) of one KV head. Nothing behind a padding mask
-/// is read.
+/// Packs the real keys at positions [block * block_keys, ...) of one KV head into `memory`. Nothing behind a
+/// padding mask is read.
 template <class T, class S>
-void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, KeyBlock<T> to) noexcept;
+void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, T* memory) noexcept;
+
+/// The same for a block that is read by one row block only: rows of V that kernels can read stay where they
+/// are.
+template <class T, class S>
+KeyBlock<T> stream_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block,
+                             T* memory) noexcept;
 
 /// Memory and verbs for up to `capacity` rows. One a thread.
 template <class T, class S>
@@ -74,13 +83,16 @@ class RowBlock {
   bool computed(const Place& place) const noexcept {
     return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
   }
+  bool q_readable_in_place() const noexcept;
+  void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
   void finish_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
 
   const AttentionCall<T, S>& call_;
-  Size q_stride_;
-  T* q_;
+  T* q_copy_;
+  const T* q_ = nullptr;  // q_copy_, or the caller's rows
+  Size q_stride_ = 0;
   kernels::AttendRow<T>* row_;
   Place* place_;
   kernels::RowState<T> state_;

@@ -9,9 +9,9 @@
 namespace rapt::kernels {
 
 /// One tile of R rows, from row `first` on.
-template <class T, class Arch, int R>
+template <class T, class S, class Arch, int R>
 struct AttendTile {
-  const AttendArgs<T>& args;
+  const AttendArgs<T, S>& args;
   Size first;
   KeyRange rows[R];      // keys of the block that each row is offered; lo == hi for none
   KeyRange all, common;  // offered to some row; to each row that is offered any
@@ -19,7 +19,7 @@ struct AttendTile {
   T* s;          // [R][score_stride]: scores, then p, then weights
   T* exponents;  // [R][score_stride]
 
-  RAPT_INLINE AttendTile(const AttendArgs<T>& call, Size first_row) noexcept
+  RAPT_INLINE AttendTile(const AttendArgs<T, S>& call, Size first_row) noexcept
       : args(call),
         first(first_row),
         all{block_keys, 0},
@@ -46,7 +46,7 @@ struct AttendTile {
 
   RAPT_INLINE void run() noexcept {
     if (all.lo >= all.hi) return;
-    score_tile<T, Arch, R>(args, args.q + first * args.q_stride, all, s);
+    score_tile<T, S, Arch, R>(args, args.q + first * args.q_stride, all, s);
     if (args.modifiers->any) {
       for (int r = 0; r < R; ++r)
         if (rows[r].lo < rows[r].hi) careful_row(r);
@@ -70,7 +70,8 @@ struct AttendTile {
         give_weights(r);
       } else {
         // A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
-        score_tile<T, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r], s + r * score_stride<T>);
+        score_tile<T, S, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r],
+                                  s + r * score_stride<T>);
         careful_row(r);
       }
     }
@@ -79,10 +80,10 @@ struct AttendTile {
 
  private:
   /// The row by the careful path; if it does not see its whole range, its value sum too.
-  void careful_row(int r) noexcept {
+  [[gnu::noinline]] void careful_row(int r) noexcept {
     SeenKeys seen;
     T* scores = s + r * score_stride<T>;
-    prepare_row<T, Arch>(args, args.row[first + r], rows[r], scores, seen);
+    prepare_row<T, S, Arch>(args, args.row[first + r], rows[r], scores, seen);
     args.counts->hidden += rows[r].hi - rows[r].lo - seen.visible;
     if (seen.count > 0) {
       const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], scores,
@@ -91,8 +92,8 @@ struct AttendTile {
                seen.count, seen.key[seen.count - 1]);
     }
     if (seen.count < rows[r].hi - rows[r].lo) {
-      value_row<T, Arch>(args, scores, seen.key, seen.count, joins[r],
-                         args.state.acc + (first + r) * args.state.acc_stride);
+      value_row<T, S, Arch>(args, scores, seen.key, seen.count, joins[r],
+                            args.state.acc + (first + r) * args.state.acc_stride);
       joins[r].how = Join::none;
       // The weight of a hidden key leaves as -0: in a row of NaN it alone will be 0.
       Size next = 0;
@@ -136,15 +137,19 @@ struct AttendTile {
   }
 
   RAPT_INLINE void values() noexcept {
-    value_tile<T, Arch, R>(args, s, all, common, rows, joins, args.state.acc + first * args.state.acc_stride);
+    value_tile<T, S, Arch, R>(args, s, all, common, rows, joins,
+                              args.state.acc + first * args.state.acc_stride);
   }
 };
 
-template <class T, class Arch>
-void attend(const AttendArgs<T>& args) noexcept {
-  for_row_tiles(
+/// 16-bit storage is for decode, few rows: more of them do better on a widened block, so no large tile is
+/// made for it.
+template <class T, class Arch, class S>
+void attend(const AttendArgs<T, S>& args) noexcept {
+  constexpr int largest = std::is_same_v<T, S> ? MR : half_tile;
+  for_row_tiles<largest>(
       args.rows, [&]<int R>(Size row)
-                     __attribute__((always_inline)) { AttendTile<T, Arch, R>(args, row).run(); });
+                     __attribute__((always_inline)) { AttendTile<T, S, Arch, R>(args, row).run(); });
 }
 
 }  // namespace rapt::kernels

@@ -89,16 +89,18 @@ struct PairCounts {
 /// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
 /// and folded into its state. Panels hold `keys` keys and are 0 beyond; keys that no row is offered may be
 /// read but never matter.
-template <class T>
+/// S is the storage of k and v: T, or 16 bits that widen exactly to T.
+template <class T, class S = T>
 struct AttendArgs {
   Size rows;  // any number
   const AttendRow<T>* row;
   const T* q;  // row r at r * q_stride, head_dim components
   Size q_stride;
-  const T* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
+  const S* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
   Size k_stride;
-  const T* v;  // panels of the block's value columns: panel p at p * v_stride, key j at j * NR
-  Size v_stride;
+  const S* v;  // panels of the block's value columns: panel p at p * v_stride, key j at j * v_key_stride
+  Size v_stride, v_key_stride;  // rows of V as they stand serve too where v_dim is a multiple of NR: NR and
+                                // the row stride
   Size head_dim, v_dim;
   Size block_start;    // position of the block's first key, a multiple of block_keys
   Size keys;           // keys in the block, at most block_keys
@@ -143,6 +145,8 @@ struct KernelTable {
   const char* name;
   Kernels<float> f32;
   Kernels<double> f64;
+  void (*attend_bf16)(const AttendArgs<float, bf16>&) noexcept;
+  void (*attend_f16)(const AttendArgs<float, f16>&) noexcept;
   void (*pack_bf16)(const PackArgs<float, bf16>&) noexcept;
   void (*pack_f16)(const PackArgs<float, f16>&) noexcept;
 

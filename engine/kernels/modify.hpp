@@ -38,15 +38,15 @@ RAPT_INLINE Batch<T, Arch> modified_score(const Modifiers<T>& by, T scale, T slo
 }
 
 /// The element of a row's strided by-product or input that belongs to key j of the block.
-template <class T, class E>
-RAPT_INLINE E& at_key(const AttendArgs<T>& args, E* row, Size stride, Size j) noexcept {
+template <class T, class S, class E>
+RAPT_INLINE E& at_key(const AttendArgs<T, S>& args, E* row, Size stride, Size j) noexcept {
   const Size position = args.block_start + j;
   return row[(args.column != nullptr ? args.column[position] : position) * stride];
 }
 
 /// Turns the row's scores s into y of the contract in place, -inf for hidden keys, and lists the seen ones.
-template <class T, class Arch>
-void prepare_row(const AttendArgs<T>& args, const AttendRow<T>& row, KeyRange keys, T* s,
+template <class T, class S, class Arch>
+void prepare_row(const AttendArgs<T, S>& args, const AttendRow<T>& row, KeyRange keys, T* s,
                  SeenKeys& seen) noexcept {
   constexpr Size w = width<T, Arch>;
   constexpr T infinity = std::numeric_limits<T>::infinity();

@@ -5,59 +5,55 @@
 
 namespace rapt::kernels {
 
-/// P neighbouring panels under one tile of R rows. `columns` counts those that exist from c on; the last
-/// panel may be cut.
-template <class Step, class T, class Arch, int R, int P>
+/// V vectors under one tile of R rows. `columns` counts those that exist from c on; the last vector may be
+/// cut, and then the tile works on a copy of its corner.
+template <class Step, class T, class Arch, int R, int V>
 RAPT_INLINE void multiply_tile(const MultiplyArgs<T>& args, const T* a, const T* b, T* c,
                                Size columns) noexcept {
-  Accumulators<T, Arch, R, P> acc;
-  if (columns >= P * NR<T, Arch>) {
-    if (args.accumulate)
-      acc.read(c, args.c_stride);
-    else
-      acc.clear();
-    tile_product<Step>(acc, a, args.a_stride, b, args.b_stride, args.steps);
-    acc.write(c, args.c_stride);
-    return;
-  }
-  constexpr Size edge_stride = P * NR<T, Arch>;
+  constexpr Size edge_stride = V * width<T, Arch>;
+  const bool cut = columns < edge_stride;
   T edge[R * edge_stride];
-  for (Size r = 0; r < R; ++r)
-    for (Size j = 0; j < edge_stride; ++j)
-      edge[r * edge_stride + j] = args.accumulate && j < columns ? c[r * args.c_stride + j] : T(0);
-  acc.read(edge, edge_stride);
-  tile_product<Step>(acc, a, args.a_stride, b, args.b_stride, args.steps);
-  acc.write(edge, edge_stride);
+  if (cut && args.accumulate) {
+    for (Size r = 0; r < R; ++r)
+      for (Size j = 0; j < edge_stride; ++j)
+        edge[r * edge_stride + j] = j < columns ? c[r * args.c_stride + j] : T(0);
+  }
+  T* target = cut ? edge : c;
+  const Size target_stride = cut ? edge_stride : args.c_stride;
+  Accumulators<T, Arch, R, V> acc;
+  if (args.accumulate)
+    acc.read(target, target_stride);
+  else
+    acc.clear();
+  tile_product<Step>(acc, a, args.a_stride, Panels<T>{b, args.b_stride, NR<T, Arch>}, args.steps);
+  acc.write(target, target_stride);
+  if (!cut) return;
   for (Size r = 0; r < R; ++r)
     for (Size j = 0; j < columns; ++j) c[r * args.c_stride + j] = edge[r * edge_stride + j];
 }
 
-/// A strip of R rows across all panels: P at a time, then half as many, down to one.
-template <class Step, class T, class Arch, int R, int P = panels_at_once<R>>
-RAPT_INLINE void multiply_strip(const MultiplyArgs<T>& args, Size row, Size column) noexcept {
-#pragma GCC unroll 1
-  for (; column + (P > 1 ? P * NR<T, Arch> : 1) <= args.columns; column += P * NR<T, Arch>) {
-    multiply_tile<Step, T, Arch, R, P>(args, args.a + row * args.a_stride,
-                                       args.b + column / NR<T, Arch> * args.b_stride,
-                                       args.c + row * args.c_stride + column, args.columns - column);
-  }
-  if constexpr (P > 1) multiply_strip<Step, T, Arch, R, P / 2>(args, row, column);
-}
-
 template <class Step, class T, class Arch>
 void multiply(const MultiplyArgs<T>& args) noexcept {
+  constexpr Size w = width<T, Arch>;
+  const Size vectors = (args.columns + w - 1) / w;
+  const auto tile = [&]<int R, int V>(Size row, Size vector) __attribute__((always_inline)) {
+    multiply_tile<Step, T, Arch, R, V>(args, args.a + row * args.a_stride,
+                                       args.b + vector / NV * args.b_stride + vector % NV * w,
+                                       args.c + row * args.c_stride + vector * w, args.columns - vector * w);
+  };
   // Panels outside, rows inside: a panel stays in L1 while the rows of the left operand come from L2.
   const Size whole_tiles = args.rows - args.rows % MR;
-  for (Size column = 0; column < args.columns; column += NR<T, Arch>) {
-    for (Size row = 0; row < whole_tiles; row += MR) {
-      multiply_tile<Step, T, Arch, MR, 1>(args, args.a + row * args.a_stride,
-                                          args.b + column / NR<T, Arch> * args.b_stride,
-                                          args.c + row * args.c_stride + column, args.columns - column);
-    }
-  }
+  for_vectors<NV>(
+      vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
+#pragma GCC unroll 1
+        for (Size row = 0; row < whole_tiles; row += MR) tile.template operator()<MR, V>(row, vector);
+      });
   for_row_tiles(
       args.rows - whole_tiles, [&]<int R>(Size row) __attribute__((always_inline)) {
-        multiply_strip<Step, T, Arch, R>(args, whole_tiles + row, 0);
+        for_vectors<vectors_at_once<R>>(
+            vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
+              tile.template operator()<R, V>(whole_tiles + row, vector);
+            });
       });
 }
 

@@ -16,24 +16,23 @@ struct KeyRange {
   Size lo, hi;
 };
 
-template <class T, class Arch, int R, int P = panels_at_once<R>>
-RAPT_INLINE void score_panels(const AttendArgs<T>& args, const T* q, Size panel, Size last_panel,
-                              T* s) noexcept {
-#pragma GCC unroll 1
-  for (; panel + P <= last_panel; panel += P) {
-    Accumulators<T, Arch, R, P> acc;
-    acc.clear();
-    tile_product<FusedStep>(acc, q, args.q_stride, args.k + panel * args.k_stride, args.k_stride,
-                            args.head_dim);
-    acc.write(s + panel * NR<T, Arch>, score_stride<T>);
-  }
-  if constexpr (P > 1) score_panels<T, Arch, R, P / 2>(args, q, panel, last_panel, s);
-}
-
-/// All panels that hold a key of `keys`; what else a panel holds is computed and never looked at.
-template <class T, class Arch, int R>
-RAPT_INLINE void score_tile(const AttendArgs<T>& args, const T* q, KeyRange keys, T* s) noexcept {
-  score_panels<T, Arch, R>(args, q, keys.lo / NR<T, Arch>, (keys.hi + NR<T, Arch> - 1) / NR<T, Arch>, s);
+/// All vectors that hold a key of `keys`; what else they hold is computed and never looked at.
+template <class T, class S, class Arch, int R>
+RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange keys, T* s) noexcept {
+  constexpr Size w = width<T, Arch>;
+  // From the start of a panel on, so that vectors taken together never straddle one.
+  const Size first = keys.lo / NR<T, Arch> * NV, last = (keys.hi + w - 1) / w;
+  for_vectors<vectors_at_once<R>>(
+      last - first, [&]<int V>(Size offset) __attribute__((always_inline)) {
+        const Size vector = first + offset;
+        Accumulators<T, Arch, R, V> acc;
+        acc.clear();
+        tile_product<FusedStep>(
+            acc, q, args.q_stride,
+            Panels<S>{args.k + vector / NV * args.k_stride + vector % NV * w, args.k_stride, NR<T, Arch>},
+            args.head_dim);
+        acc.write(s + vector * w, score_stride<T>);
+      });
 }
 
 }  // namespace rapt::kernels

@@ -24,6 +24,12 @@ using Mask = xsimd::batch_bool<T, Arch>;
 template <class T, class Arch>
 inline constexpr std::ptrdiff_t width = static_cast<std::ptrdiff_t>(Batch<T, Arch>::size);
 
+#if defined(__FMA__) || defined(__aarch64__)
+inline constexpr bool has_fma = true;
+#else
+inline constexpr bool has_fma = false;
+#endif
+
 /// The micro-kernel tile is MR rows by NV vectors (BLIS's MR and NR), chosen to fill the registers with MR *
 /// NV accumulators, NV vectors of the panel and one broadcast: AVX2 6x2 uses 15 of 16 (4x3 and 8x1 are load
 /// bound), AVX-512 and NEON have 32, and the baseline needs one more for the product before its addition.
@@ -53,6 +59,40 @@ RAPT_INLINE void store(T* to, const Batch<T, Arch>& value) noexcept {
 template <class Arch, class T>
 RAPT_INLINE Batch<T, Arch> broadcast(T value) noexcept {
   return Batch<T, Arch>(value);
+}
+
+/// A vector of T from storage: T itself, or bf16 and f16 widened exactly.
+template <class T, class Arch>
+RAPT_INLINE Batch<T, Arch> load_widened(const T* from) noexcept {
+  return load<Arch>(from);
+}
+template <class T, class Arch>
+RAPT_INLINE Batch<float, Arch> load_widened(const bf16* from) noexcept {
+#if defined(__AVX512F__)
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+#elif defined(__AVX2__)
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+#elif defined(__x86_64__)
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
+#else
+  return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(&from->bits), 16));
+#endif
+}
+template <class T, class Arch>
+RAPT_INLINE Batch<float, Arch> load_widened(const f16* from) noexcept {
+#if defined(__AVX512F__)
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#elif defined(__x86_64__)
+  const float wide[]{widen(from[0]), widen(from[1]), widen(from[2]), widen(from[3])};
+  return _mm_loadu_ps(wide);
+#else
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&from->bits)));
+#endif
 }
 
 /// Keeps a loaded vector in a register: GCC 12 otherwise folds the load into every use, which makes small

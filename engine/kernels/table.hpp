@@ -17,7 +17,7 @@ consteval Kernels<T> make_kernels() noexcept {
           .pack = &pack<T, Arch, T>,
           .multiply_textbook = &multiply<TextbookStep, T, Arch>,
           .multiply_fused = &multiply<FusedStep, T, Arch>,
-          .attend = &attend<T, Arch>,
+          .attend = &attend<T, Arch, T>,
           .attend_scratch = 2 * MR * score_stride<T>,
           .fold = &fold<T, Arch>,
           .divide = &divide<T, Arch>,
@@ -30,6 +30,8 @@ consteval KernelTable make_table(const char* name) noexcept {
   return {.name = name,
           .f32 = make_kernels<float, Arch>(),
           .f64 = make_kernels<double, Arch>(),
+          .attend_bf16 = &attend<float, Arch, bf16>,
+          .attend_f16 = &attend<float, Arch, f16>,
           .pack_bf16 = &pack<float, Arch, bf16>,
           .pack_f16 = &pack<float, Arch, f16>};
 }

@@ -22,65 +22,117 @@ RAPT_INLINE void join(RowJoin<T> row, T* acc, const Batch<T, Arch>& sum) noexcep
   if (row.how == Join::fold) simd::store(acc, fold_acc<T, Arch>(simd::load<Arch>(acc), sum, row.by));
 }
 
+/// Whether each row sees exactly one key more than the row before: a causal tile, whose lower edge is a
+/// staircase.
+template <int R>
+RAPT_INLINE bool is_staircase(const KeyRange* rows, KeyRange all, KeyRange common) noexcept {
+  bool climbs = all.hi == common.hi + R - 1 && all.lo == common.lo;
+  for (int r = 0; r < R; ++r) climbs = climbs && rows[r].hi == common.hi + r;
+  return climbs;
+}
+
+/// The R - 1 keys of a staircase: row r sees the first r of them. Without a branch in sight, since it ends
+/// every causal tile.
+template <class T, class Arch, int R, int V, class S>
+RAPT_INLINE void staircase_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Panels<S> v) noexcept {
+#pragma GCC unroll 16
+  for (int key = 0; key + 1 < R; ++key) {
+    Batch<T, Arch> right[V];
+    v.template load<T, Arch, V>(key, right);
+#pragma GCC unroll 16
+    for (int r = 1; r < R; ++r) {
+      if (r <= key) continue;
+      const Batch<T, Arch> left = simd::broadcast<Arch>(w[r * score_stride<T> + key]);
+#pragma GCC unroll 16
+      for (int x = 0; x < V; ++x) acc.sum[r][x] = simd::fma(left, right[x], acc.sum[r][x]);
+    }
+  }
+}
+
 /// Keys that only some rows of the tile see: each row adds its own, in position order, inside the same
 /// registers.
-template <class T, class Arch, int R>
-RAPT_INLINE void ragged_keys(Accumulators<T, Arch, R, 1>& acc, const T* w, const T* v, KeyRange keys,
+template <class T, class Arch, int R, int V, class S>
+RAPT_INLINE void ragged_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Panels<S> v, KeyRange keys,
                              const KeyRange* rows) noexcept {
+#pragma GCC unroll 1
   for (Size key = keys.lo; key < keys.hi; ++key) {
-    Batch<T, Arch> right[NV];
-#pragma GCC unroll 4
-    for (int x = 0; x < NV; ++x) right[x] = simd::load<Arch>(v + key * NR<T, Arch> + x * width<T, Arch>);
+    Batch<T, Arch> right[V];
+    v.template load<T, Arch, V>(key, right);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       if (key < rows[r].lo || key >= rows[r].hi) continue;
       const Batch<T, Arch> left = simd::broadcast<Arch>(w[r * score_stride<T> + key]);
-#pragma GCC unroll 4
-      for (int x = 0; x < NV; ++x) acc.sum[r][x] = simd::fma(left, right[x], acc.sum[r][x]);
+#pragma GCC unroll 16
+      for (int x = 0; x < V; ++x) acc.sum[r][x] = simd::fma(left, right[x], acc.sum[r][x]);
     }
   }
+}
+
+template <class T, class S, class Arch>
+RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector) noexcept {
+  return {args.v + vector / NV * args.v_stride + vector % NV * width<T, Arch>, args.v_stride,
+          args.v_key_stride};
 }
 
 /// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each. Keys behind a row's own
 /// range are skipped, never multiplied by 0: they may hold NaN.
-template <class T, class Arch, int R>
-RAPT_INLINE void value_tile(const AttendArgs<T>& args, const T* w, KeyRange all, KeyRange common,
+template <class T, class S, class Arch, int R>
+RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange all, KeyRange common,
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
-  for (Size column = 0; column < args.v_dim; column += NR<T, Arch>) {
-    const T* v = args.v + column / NR<T, Arch> * args.v_stride;
-    Accumulators<T, Arch, R, 1> acc;
-    acc.clear();
-    ragged_keys<T, Arch, R>(acc, w, v, {all.lo, common.lo}, rows);
-    tile_product<FusedStep>(acc, w + common.lo, score_stride<T>, v + common.lo * NR<T, Arch>, Size{0},
-                            common.hi - common.lo);
-    ragged_keys<T, Arch, R>(acc, w, v, {common.hi, all.hi}, rows);
+  const bool staircase = R == MR && is_staircase<R>(rows, all, common);
+  const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
+  for_vectors<vectors_at_once<R>>(
+      vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
+        const Panels<S> v = value_panels<T, S, Arch>(args, vector);
+        const auto from = [&](Size key) __attribute__((always_inline)) {
+          return Panels<S>{v.at + key * v.step_stride, v.panel_stride, v.step_stride};
+        };
+        // Out of line, and on a copy: taking the accumulators' own address would keep them out of registers.
+        const auto ragged = [&](Accumulators<T, Arch, R, V> & sums, KeyRange keys)
+            __attribute__((always_inline)) {
+          Accumulators<T, Arch, R, V> copy = sums;
+          ragged_keys(copy, w, v, keys, rows);
+          sums = copy;
+        };
+        Accumulators<T, Arch, R, V> acc;
+        acc.clear();
+        if (all.lo < common.lo) ragged(acc, {all.lo, common.lo});
+        tile_product<FusedStep>(acc, w + common.lo, score_stride<T>, from(common.lo), common.hi - common.lo);
+        if constexpr (R == MR) {
+          if (staircase) staircase_keys(acc, w + common.hi, from(common.hi));
+        }
+        if (!staircase && common.hi < all.hi) ragged(acc, {common.hi, all.hi});
+        T* to = acc_rows + vector * width<T, Arch>;
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-      for (int x = 0; x < NV; ++x)
-        join<T, Arch>(joins[r], acc_rows + r * args.state.acc_stride + column + x * width<T, Arch>,
-                      acc.sum[r][x]);
-  }
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+          for (int x = 0; x < V; ++x)
+            join<T, Arch>(joins[r], to + r * args.state.acc_stride + x * width<T, Arch>, acc.sum[r][x]);
+      });
 }
 
 /// One row that does not see every key of its range: its own keys, in position order.
-template <class T, class Arch>
-void value_row(const AttendArgs<T>& args, const T* w, const short* seen, Size count, RowJoin<T> how,
+template <class T, class S, class Arch>
+void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size count, RowJoin<T> how,
                T* acc_row) noexcept {
-  for (Size column = 0; column < args.v_dim; column += NR<T, Arch>) {
-    const T* v = args.v + column / NR<T, Arch> * args.v_stride;
-    Batch<T, Arch> sum[NV];
-#pragma GCC unroll 4
-    for (int x = 0; x < NV; ++x) sum[x] = simd::broadcast<Arch>(T(0));
-    for (Size i = 0; i < count; ++i) {
-      const Batch<T, Arch> left = simd::broadcast<Arch>(w[seen[i]]);
-#pragma GCC unroll 4
-      for (int x = 0; x < NV; ++x)
-        sum[x] = simd::fma(left, simd::load<Arch>(v + seen[i] * NR<T, Arch> + x * width<T, Arch>), sum[x]);
-    }
-#pragma GCC unroll 4
-    for (int x = 0; x < NV; ++x) join<T, Arch>(how, acc_row + column + x * width<T, Arch>, sum[x]);
-  }
+  const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
+  for_vectors<vectors_at_once<1>>(
+      vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
+        const Panels<S> v = value_panels<T, S, Arch>(args, vector);
+        Accumulators<T, Arch, 1, V> acc;
+        acc.clear();
+#pragma GCC unroll 1
+        for (Size i = 0; i < count; ++i) {
+          Batch<T, Arch> right[V];
+          v.template load<T, Arch, V>(seen[i], right);
+          const Batch<T, Arch> left = simd::broadcast<Arch>(w[seen[i]]);
+#pragma GCC unroll 16
+          for (int x = 0; x < V; ++x) acc.sum[0][x] = simd::fma(left, right[x], acc.sum[0][x]);
+        }
+#pragma GCC unroll 16
+        for (int x = 0; x < V; ++x)
+          join<T, Arch>(how, acc_row + (vector + x) * width<T, Arch>, acc.sum[0][x]);
+      });
 }
 
 }  // namespace rapt::kernels
