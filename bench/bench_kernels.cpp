@@ -126,6 +126,7 @@ class AttendCase final : public Case {
              .k_stride = head_dim * table.NR,
              .v = v_.get(),
              .v_stride = block_keys * table.NR,
+             .v_key_stride = table.NR,
              .head_dim = head_dim,
              .v_dim = head_dim,
              .block_start = 0,
