@@ -52,6 +52,7 @@ def test_sources(tmp_path):
     assert rapt.run_stages(text().encode()).text == rapt.run_stages(path).text == expected
     assert "é" in rapt.run_stages(text(words="é a b")).words
     assert rapt.run_stages(text(words="é a b").replace("é", "\udce9")).words[-1] == "\udce9"  # not UTF-8: nothing is lost
+    np.testing.assert_allclose(rapt.run_stages(text(), arithmetic="fused").output, rapt.run_stages(text()).output, rtol=1e-7, atol=1e-12)
     with pytest.raises(TypeError, match="source"):
         rapt.run_stages(5)
     with pytest.raises(OSError):
