@@ -80,7 +80,7 @@ struct GemmBlock {
     const Size target_stride = c_stride.value_or(columns_block);
     for (Size step = 0; step == 0 || step < b.steps(); step += steps_block) {
       const Size steps = std::min(steps_block, b.steps() - step);
-      if (!a_stride) copy_block(a, row, rows, step, steps, copied_a);
+      if (!a_stride && steps > 0) copy_block(a, row, rows, step, steps, copied_a);
       multiply({.a = a_stride ? a.data + row * *a_stride + step : copied_a,
                 .a_stride = a_stride.value_or(copied_stride<T>),
                 .b = b.panel(column / kernels.NR) + step * kernels.NR,
