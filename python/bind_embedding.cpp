@@ -218,6 +218,12 @@ constexpr const char* embedding_doc =
 position is "none", "sinusoidal" (closed form, goes on beyond the table) or "learned". The random start is normal with
 standard deviation std; a seed gives the same bits on every machine.)";
 
+constexpr const char* init_doc =
+    R"(__init__(self, vocab_size=260, hidden_dim=64, max_seq_len=128, *, position="sinusoidal", std=0.02, seed=0)
+--
+
+ValueError when a size is below 1, a table does not fit in memory's addresses, or std is negative or not finite.)";
+
 constexpr const char* forward_doc = R"(forward(self, ids, *, first_position=0, out=None)
 --
 
@@ -252,7 +258,7 @@ void bind_embedding(py::module_& module) {
              const py::gil_scoped_release release;
              return std::make_unique<Embedding>(options);
            }),
-           py::arg("vocab_size") = 260, py::arg("hidden_dim") = 64, py::arg("max_seq_len") = 128,
+           init_doc, py::arg("vocab_size") = 260, py::arg("hidden_dim") = 64, py::arg("max_seq_len") = 128,
            py::kw_only(), py::arg("position") = "sinusoidal", py::arg("std") = 0.02, py::arg("seed") = 0)
       .def("forward", &forward, forward_doc, py::arg("ids"), py::kw_only(), py::arg("first_position") = 0,
            py::arg("out") = none)

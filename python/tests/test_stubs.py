@@ -49,3 +49,15 @@ def test_classes_have_the_same_members(name):
     assert inspect.getdoc(real)
     for member in public:
         assert inspect.getdoc(getattr(real, member)), member
+
+
+METHODS = [(name, node.name, node) for name, definition in PUBLIC.items() if isinstance(definition, ast.ClassDef)
+           for node in definition.body if isinstance(node, ast.FunctionDef) and not node.decorator_list
+           and node.name not in ("__enter__", "__exit__")]
+
+
+@pytest.mark.parametrize("owner, name, node", METHODS, ids=lambda value: value if isinstance(value, str) else "")
+def test_methods_have_the_same_signatures(owner, name, node):
+    method = getattr(getattr(rapt, owner), name)
+    assert stub_parameters(node) == real_parameters(method)
+    assert inspect.getdoc(method)
