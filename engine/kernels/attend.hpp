@@ -88,8 +88,12 @@ struct AttendTile {
     if (seen.count > 0) {
       const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], scores,
                                               exponents + r * score_stride<T>);
-      row_done(r, {max, weights_of_row<T, Arch>(rows[r], max, scores, exponents + r * score_stride<T>)},
-               seen.count, seen.key[seen.count - 1]);
+      const T sum = weights_of_row<T, Arch>(rows[r], max, scores, exponents + r * score_stride<T>);
+      if (sum != sum) {
+        // Against a NaN maximum finite keys get anything, -0 too.
+        for (Size k = 0; k < seen.count; ++k) scores[seen.key[k]] = sum;
+      }
+      row_done(r, {max, sum}, seen.count, seen.key[seen.count - 1]);
     }
     if (seen.count < rows[r].hi - rows[r].lo) {
       value_row<T, S, Arch>(args, scores, seen.key, seen.count, joins[r],

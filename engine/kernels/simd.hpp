@@ -199,11 +199,13 @@ RAPT_INLINE Batch<T, Arch> round_even(const Batch<T, Arch>& x) noexcept {
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> times_pow2(const Batch<T, Arch>& p, const Batch<T, Arch>& e) noexcept {
 #if defined(__AVX512F__)
-  // "Not less than" holds for NaN too: the NaN must come through.
+  // "Not less than" holds for a NaN e, and p * 0 keeps a NaN p: both must come through.
   if constexpr (std::is_same_v<T, float>) {
-    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(e, _mm512_set1_ps(-126.0F), _CMP_NLT_UQ), p, e);
+    const __mmask16 normal = _mm512_cmp_ps_mask(e, _mm512_set1_ps(-126.0F), _CMP_NLT_UQ);
+    return _mm512_mask_scalef_ps(_mm512_mul_ps(p, _mm512_setzero_ps()), normal, p, e);
   } else {
-    return _mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(e, _mm512_set1_pd(-1022.0), _CMP_NLT_UQ), p, e);
+    const __mmask8 normal = _mm512_cmp_pd_mask(e, _mm512_set1_pd(-1022.0), _CMP_NLT_UQ);
+    return _mm512_mask_scalef_pd(_mm512_mul_pd(p, _mm512_setzero_pd()), normal, p, e);
   }
 #else
   // The biased exponent lands in the low mantissa bits of 2^23 + (e + 127); shifted up it is 2^e, and 0 for

@@ -30,7 +30,8 @@ template <class T, class Arch>
 struct PreparedScore {
   RAPT_INLINE Batch<T, Arch> y(const Batch<T, Arch>& s) const noexcept { return s; }
   RAPT_INLINE Mask<T, Arch> seen(const Batch<T, Arch>& y, const Mask<T, Arch>& within) const noexcept {
-    return within & (y != simd::broadcast<Arch>(-std::numeric_limits<T>::infinity()));
+    // Not `!=`: xsimd's is false for NaN on AVX and AVX-512, and a NaN is seen.
+    return within & !(y == simd::broadcast<Arch>(-std::numeric_limits<T>::infinity()));
   }
   static constexpr bool all_seen = false;
 };
