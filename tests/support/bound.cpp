@@ -35,11 +35,27 @@ reference::LongDoubleAnswer exact_answer(const Data& data) {
   return reference::attention_long_double(view(data.q), view(data.k), view(data.v), options);
 }
 
-// The terms of the derivation, in units of u where not said.
+constexpr long double room = 1.01L;  // for terms of second order
+
+// The terms of the derivation for one row, in units of u where not said.
 struct Terms {
-  long double u, tiny;         // unit roundoff; 2^EMIN
-  long double score, sum;      // relative error of exp(score); of a block sum followed by the fold
-  long double polynomial = 0;  // relative error of 2^f
+  long double u, tiny;     // unit roundoff; 2^EMIN
+  long double n;           // keys seen
+  long double score;       // relative error of exp(score)
+  long double polynomial;  // relative error of 2^f
+  long double sum;         // relative error of a block's sum followed by the fold
+
+  // Of a weight, or of out against the sum of weight * |v|. Not a unit of u; finite, so that it can be
+  // multiplied by 0.
+  long double relative() const {
+    return std::min(1e9L, std::expm1(room * u * (2 * score + 2 * polynomial + 2 * sum + 1)));
+  }
+
+  // Absolute, of lse.
+  long double lse_error(long double lse) const {
+    return room * u * (score + polynomial + sum + 4 * (std::log2(n + 1) + 1)) + 4 * u * std::abs(lse) +
+           4 * tiny * n;
+  }
 };
 
 Terms terms_of(const Data& data, long double growth, std::ptrdiff_t seen, bool fma) {
@@ -47,14 +63,13 @@ Terms terms_of(const Data& data, long double growth, std::ptrdiff_t seen, bool f
   const bool plain = data.problem.softcap.value_or(0) == 0 && !data.bias && !data.alibi_slopes;
   const long double separate = fma ? 0 : 1;
   const auto n = static_cast<long double>(seen);
-  Terms terms{};
-  terms.u = static_cast<long double>(unit_roundoff(data.problem.dtype));
-  terms.tiny = std::ldexp(1.0L, f64 ? -1022 : -126);
-  terms.polynomial = 1.5L + separate;
-  terms.score = (static_cast<long double>(data.q.extents[3]) + (plain ? 5 : 15) + 5 * separate) * growth;
-  terms.sum =
-      std::min(n, 256.0L) + separate + std::min(n, static_cast<long double>(data.k.extents[2] / 256 + 1));
-  return terms;
+  const long double blocks = std::min(n, static_cast<long double>(data.k.extents[2] / 256 + 1));
+  return {.u = static_cast<long double>(unit_roundoff(data.problem.dtype)),
+          .tiny = std::ldexp(1.0L, f64 ? -1022 : -126),
+          .n = n,
+          .score = (static_cast<long double>(data.q.extents[3]) + (plain ? 5 : 15) + 5 * separate) * growth,
+          .polynomial = 1.5L + separate,
+          .sum = std::min(n, 256.0L) + separate + blocks};
 }
 
 class Worst {
@@ -70,40 +85,58 @@ class Worst {
   double worst_ = 0;
 };
 
+// Bounds of the components of out, row by row.
+void bound_out(const Data& data, const reference::LongDoubleAnswer& exact, bool fma,
+               std::vector<long double>& bounds) {
+  const auto v_dim = static_cast<std::size_t>(data.v.extents[3]);
+  for (std::size_t row = 0; row < exact.seen.size(); ++row) {
+    const Terms t = terms_of(data, exact.growth[row], exact.seen[row], fma);
+    for (std::size_t at = row * v_dim; at < (row + 1) * v_dim; ++at) {
+      const long double spread = (2 + room * t.u * (2 * t.sum + 4)) * exact.reach[at];
+      const long double flushed =
+          4 * t.tiny * static_cast<long double>(exact.seen[row]) * (exact.reach[at] + 1);
+      bounds.push_back(std::min(t.relative() * exact.magnitude[at], spread) + flushed);
+    }
+  }
+}
+
 }  // namespace
+
+Bounds out_bounds(const Data& data, bool fma) {
+  const reference::LongDoubleAnswer exact = exact_answer(data);
+  Bounds bounds{exact.out, {}, {}, exact.lse, exact.reach, exact.seen};
+  bound_out(data, exact, fma, bounds.out_error);
+  for (std::size_t row = 0; row < exact.seen.size(); ++row) {
+    const Terms t = terms_of(data, exact.growth[row], exact.seen[row], fma);
+    bounds.lse_error.push_back(t.lse_error(exact.lse[row]));
+  }
+  return bounds;
+}
 
 double worst_fraction_of_bound(const Data& data, const Answer& answer, bool fma) {
   const reference::LongDoubleAnswer exact = exact_answer(data);
-  const auto v_dim = static_cast<std::size_t>(data.v.extents[3]),
-             kv_len = static_cast<std::size_t>(data.k.extents[2]);
+  std::vector<long double> bounds;
+  bound_out(data, exact, fma, bounds);
   Worst worst;
+  for (std::size_t at = 0; at < bounds.size(); ++at) {
+    worst.judge(static_cast<long double>(answer.out.values[at]), exact.out[at], bounds[at]);
+  }
+  const auto kv_len = static_cast<std::size_t>(data.k.extents[2]);
   for (std::size_t row = 0; row < exact.seen.size(); ++row) {
     const Terms t = terms_of(data, exact.growth[row], exact.seen[row], fma);
-    const auto n = static_cast<long double>(exact.seen[row]);
-    const long double room = 1.01L;  // second-order terms: 16 u n stays far below it
-    const long double relative =
-        std::min(1e9L, std::expm1(room * t.u * (2 * t.score + 2 * t.polynomial + 2 * t.sum + 1)));
-    for (std::size_t at = row * v_dim; at < (row + 1) * v_dim; ++at) {
-      const long double flushed = 4 * t.tiny * n * (exact.reach[at] + 1);
-      const long double spread = (2 + room * t.u * (2 * t.sum + 4)) * exact.reach[at];
-      worst.judge(static_cast<long double>(answer.out.values[at]), exact.out[at],
-                  std::min(relative * exact.magnitude[at], spread) + flushed);
-    }
     for (std::size_t at = row * kv_len; at < (row + 1) * kv_len; ++at) {
       if (answer.weights) {
-        worst.judge(static_cast<long double>(answer.weights->values[at]), exact.weights[at],
-                    std::min(relative * exact.weights[at], 1.01L) + 4 * t.tiny);
+        const long double bound = std::min(t.relative() * exact.weights[at], 1.01L) + 4 * t.tiny;
+        worst.judge(static_cast<long double>(answer.weights->values[at]), exact.weights[at], bound);
       }
       if (answer.scores) {
-        worst.judge(static_cast<long double>(answer.scores->values[at]), exact.scores[at],
-                    room * t.u * t.score + 2 * t.tiny * n);
+        const long double bound = room * t.u * t.score + 2 * t.tiny * t.n;
+        worst.judge(static_cast<long double>(answer.scores->values[at]), exact.scores[at], bound);
       }
     }
     if (answer.lse) {
-      const long double lse = exact.lse[row];
-      const long double sums = room * t.u * (t.score + t.polynomial + t.sum + 4 * (std::log2(n + 1) + 1));
-      worst.judge(static_cast<long double>(answer.lse->values[row]), lse,
-                  sums + 4 * t.u * std::abs(lse) + 4 * t.tiny * n);
+      worst.judge(static_cast<long double>(answer.lse->values[row]), exact.lse[row],
+                  t.lse_error(exact.lse[row]));
     }
   }
   return worst.value();

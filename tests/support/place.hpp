@@ -103,12 +103,19 @@ class Placed {
     return values;
   }
 
+  /// The elements as they are.
+  Array<N> read() const {
+    Array<N> values(view_.extents);
+    visit([&](std::size_t i, const T& element) { values.values[i] = static_cast<double>(element); });
+    return values;
+  }
+
   /// Whether an output region holds what it held at the start.
   bool untouched() const {
-    for (std::size_t i = 0; i < pages_.size(); ++i) {
-      if (pages_.begin()[i] != std::byte{pattern}) return false;
-    }
-    return true;
+    // All bytes equal the first one and that is the pattern.
+    const std::byte* const bytes = pages_.begin();
+    return pages_.size() == 0 ||
+           (bytes[0] == std::byte{pattern} && std::memcmp(bytes, bytes + 1, pages_.size() - 1) == 0);
   }
 
  private:
@@ -142,20 +149,22 @@ class Placed {
     return along;
   }
 
-  // Calls function(row-major index, element) for every element of the view.
+  // Calls function(row-major index, element) for every element of the view, line by line of the last axis.
   template <class Function>
-  void visit(Function function) {
-    std::size_t count = 1;
-    for (const std::ptrdiff_t extent : view_.extents) count *= static_cast<std::size_t>(extent);
-    for (std::size_t i = 0; i < count; ++i) {
-      std::size_t rest = i;
-      std::ptrdiff_t offset = 0;
-      for (std::size_t axis = N; axis-- > 0;) {
+  void visit(Function function) const {
+    const std::ptrdiff_t length = view_.extents[N - 1];
+    std::size_t lines = length == 0 ? 0 : 1;
+    for (std::size_t axis = 0; axis + 1 < N; ++axis) lines *= static_cast<std::size_t>(view_.extents[axis]);
+    for (std::size_t line = 0; line < lines; ++line) {
+      std::size_t rest = line;
+      T* first = view_.data;
+      for (std::size_t axis = N - 1; axis-- > 0;) {
         const auto extent = static_cast<std::size_t>(view_.extents[axis]);
-        offset += static_cast<std::ptrdiff_t>(rest % extent) * view_.strides[axis];
+        first += static_cast<std::ptrdiff_t>(rest % extent) * view_.strides[axis];
         rest /= extent;
       }
-      function(i, view_.data[offset]);
+      std::size_t index = line * static_cast<std::size_t>(length);
+      for (std::ptrdiff_t i = 0; i < length; ++i) function(index++, first[i * view_.strides[N - 1]]);
     }
   }
 

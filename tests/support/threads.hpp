@@ -1,4 +1,5 @@
-// A given number of threads for a test: an arena of n, and leave for TBB to have as many.
+// A given number of threads for a test: an arena of n, leave for TBB to have as many, and proof that they are
+// there.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -9,15 +10,22 @@
 
 namespace rapt::test {
 
-/// Runs function() in a fresh arena of n threads. Without the global_control TBB would silently use the
-/// cores.
+/// Returns when n distinct threads have met in the calling thread's arena. Throws std::runtime_error after 20
+/// seconds.
+void meet(int n);
+
+/// Runs function() in a fresh arena of n threads, all of which have come to it before. Without the
+/// global_control TBB would silently use as many threads as there are cores.
 template <class Function>
 void with_threads(int n, Function function) {
   const std::size_t allowed =
       std::max<std::size_t>(static_cast<std::size_t>(n), std::thread::hardware_concurrency());
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, allowed);
   tbb::task_arena arena(n);
-  arena.execute(function);
+  arena.execute([&] {
+    meet(n);
+    function();
+  });
 }
 
 }  // namespace rapt::test
