@@ -39,3 +39,13 @@ TEST_CASE("hashes: the definition gives the committed bits") {
     CHECK(line_of(problem, define(make_data(parse_problem(problem)))) == line);
   }
 }
+
+TEST_CASE("hashes: every ISA with FMA gives the committed bits") {
+  for_each_isa([](const Isa& isa) {
+    for (const std::string& line : committed_lines()) {
+      CAPTURE(isa.table->name);
+      const std::string problem = problem_of(line);
+      if (isa.has_fma) CHECK(line_of(problem, run(make_data(parse_problem(problem)))) == line);
+    }
+  });
+}
