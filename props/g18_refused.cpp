@@ -59,14 +59,16 @@ TEST_CASE("G18 a refused call changes nothing") {
     problem.q_len = std::max<std::ptrdiff_t>(problem.q_len, 2);
     problem.kv_len = std::max<std::ptrdiff_t>(problem.kv_len, 2);
     const Data data = make_data(problem);
-    const auto [batch, n_heads, q_len, head_dim] = data.q.extents;
+    const Problem& p = data.problem;
+    const std::array rows{p.batch, p.n_heads, p.q_len}, outs{p.batch, p.n_heads, p.q_len, p.v_dim};
+    const std::array pairs{p.batch, p.n_heads, p.q_len, p.kv_len};
     const std::size_t which = *rc::gen::inRange<std::size_t>(0, spoilers().size());
     for_each_isa([&](const Isa& isa) {
       const Placed<float, 4> q(data.q, Layout::dense), k(data.k, Layout::dense), v(data.v, Layout::dense);
-      const Placed<float, 4> out(std::array{batch, n_heads, q_len, problem.v_dim}, Layout::dense);
-      const Placed<float, 4> weights(std::array{batch, n_heads, q_len, problem.kv_len}, Layout::dense);
-      const Placed<float, 4> scores(std::array{batch, n_heads, q_len, problem.kv_len}, Layout::dense);
-      const Placed<float, 3> lse(std::array{batch, n_heads, q_len}, Layout::dense);
+      const Placed<float, 4> out(outs, Layout::dense);
+      const Placed<float, 4> weights(pairs, Layout::dense);
+      const Placed<float, 4> scores(pairs, Layout::dense);
+      const Placed<float, 3> lse(rows, Layout::dense);
       Arguments arguments{q.view(), k.view(), v.view(), out.view(), {}};
       arguments.options.causal = problem.causal;
       arguments.options.weights = weights.view();

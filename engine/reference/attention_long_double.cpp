@@ -36,7 +36,8 @@ struct Problem {
 
   // An axis of extent 1 is repeated.
   template <class E>
-  static E at(const View<const E, 4>& view, std::ptrdiff_t b, std::ptrdiff_t h, std::ptrdiff_t i, std::ptrdiff_t j) {
+  static E at(const View<const E, 4>& view, std::ptrdiff_t b, std::ptrdiff_t h, std::ptrdiff_t i,
+              std::ptrdiff_t j) {
     const auto& [eb, eh, ei, ej] = view.extents;
     return view(eb == 1 ? 0 : b, eh == 1 ? 0 : h, ei == 1 ? 0 : i, ej == 1 ? 0 : j);
   }
