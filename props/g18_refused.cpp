@@ -60,7 +60,8 @@ TEST_CASE("G18 a refused call changes nothing") {
     problem.kv_len = std::max<std::ptrdiff_t>(problem.kv_len, 2);
     const Data data = make_data(problem);
     const Problem& p = data.problem;
-    const std::array rows{p.batch, p.n_heads, p.q_len}, outs{p.batch, p.n_heads, p.q_len, p.v_dim};
+    const std::array rows{p.batch, p.n_heads, p.q_len};
+    const std::array outs{p.batch, p.n_heads, p.q_len, p.v_dim};
     const std::array pairs{p.batch, p.n_heads, p.q_len, p.kv_len};
     const std::size_t which = *rc::gen::inRange<std::size_t>(0, spoilers().size());
     for_each_isa([&](const Isa& isa) {
