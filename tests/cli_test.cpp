@@ -59,13 +59,13 @@ Finished run(const std::vector<std::string>& arguments, const Setting& setting =
   std::ofstream(in, std::ios::binary) << setting.standard_input;
   int pipe_ends[2] = {-1, -1};
   if (setting.closed_pipe && pipe(pipe_ends) != 0) FAIL("no pipe");
+  if (setting.closed_pipe) close(pipe_ends[0]);  // before there is a child that could write in time
   const pid_t child = fork();
   if (child == 0) {
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     if (setting.closed_pipe) {
       dup2(pipe_ends[1], STDOUT_FILENO);
-      close(pipe_ends[0]);
       close(pipe_ends[1]);
     } else {
       dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
@@ -77,10 +77,7 @@ Finished run(const std::vector<std::string>& arguments, const Setting& setting =
     execv(program.c_str(), argv.data());
     _exit(127);
   }
-  if (setting.closed_pipe) {
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
-  }
+  if (setting.closed_pipe) close(pipe_ends[1]);
   int status = 0;
   rusage usage{};
   if (wait4(child, &status, 0, &usage) != child) FAIL("no child");
