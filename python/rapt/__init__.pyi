@@ -5,21 +5,21 @@ from typing import Any, Iterable, Literal, Optional, Sequence, TypedDict, TypeVa
 import numpy as np
 from numpy.typing import NDArray
 
-Real = TypeVar("Real", np.float32, np.float64)
-Floats = Union[NDArray[np.float32], NDArray[np.float64]]
-Bools = NDArray[np.bool_]
-Integers = Union[NDArray[np.int64], NDArray[np.int32]]
-Corner = Union[bool, Literal["top_left", "bottom_right"]]
+_Real = TypeVar("_Real", np.float32, np.float64)
+_Floats = Union[NDArray[np.float32], NDArray[np.float64]]
+_Bools = NDArray[np.bool_]
+_Integers = Union[NDArray[np.int64], NDArray[np.int32]]
+_Corner = Union[bool, Literal["top_left", "bottom_right"]]
 
 __version__: str
 contract_version: int
 
-class Info(TypedDict):
+class _Info(TypedDict):
     version: str
     contract_version: int
     isa: str
 
-def info() -> Info: ...
+def info() -> _Info: ...
 
 class threads:
     def __init__(self, n: int) -> None: ...
@@ -32,82 +32,82 @@ class threads:
     ) -> None: ...
 
 def attention(
-    q: NDArray[Real],
+    q: NDArray[_Real],
     k: NDArray[Any],
     v: NDArray[Any],
     *,
-    causal: Corner = False,
+    causal: _Corner = False,
     scale: Optional[float] = None,
     window: Optional[int] = None,
     softcap: float = 0.0,
-    key_mask: Optional[Bools] = None,
+    key_mask: Optional[_Bools] = None,
     key_lengths: Optional[NDArray[np.int64]] = None,
-    query_mask: Optional[Bools] = None,
-    attend: Optional[Bools] = None,
-    bias: Optional[NDArray[Real]] = None,
-    alibi_slopes: Optional[NDArray[Real]] = None,
+    query_mask: Optional[_Bools] = None,
+    attend: Optional[_Bools] = None,
+    bias: Optional[NDArray[_Real]] = None,
+    alibi_slopes: Optional[NDArray[_Real]] = None,
     return_weights: bool = False,
     return_scores: bool = False,
     return_lse: bool = False,
     return_report: bool = False,
-    out: Optional[NDArray[Real]] = None,
+    out: Optional[NDArray[_Real]] = None,
 ) -> Any: ...
 def merge(
-    out1: NDArray[Real], lse1: NDArray[Real], out2: NDArray[Real], lse2: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real]]: ...
-def alibi_slopes(n_heads: int, *, max_bias: float = 8.0, dtype: Literal["f32", "f64"] = "f64") -> Floats: ...
-def split_heads(projected: NDArray[Real], num_heads: int) -> NDArray[Real]: ...
+    out1: NDArray[_Real], lse1: NDArray[_Real], out2: NDArray[_Real], lse2: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real]]: ...
+def alibi_slopes(n_heads: int, *, max_bias: float = 8.0, dtype: Literal["f32", "f64"] = "f64") -> _Floats: ...
+def split_heads(projected: NDArray[_Real], num_heads: int) -> NDArray[_Real]: ...
 def project_qkv(
-    x: NDArray[Real],
-    w_q: NDArray[Real],
-    w_k: NDArray[Real],
-    w_v: NDArray[Real],
+    x: NDArray[_Real],
+    w_q: NDArray[_Real],
+    w_k: NDArray[_Real],
+    w_v: NDArray[_Real],
     num_query_heads: int,
     num_kv_heads: int,
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def multi_head_causal_attention(
-    q: NDArray[Real], k: NDArray[Real], v: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real]]: ...
+    q: NDArray[_Real], k: NDArray[_Real], v: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real]]: ...
 def grouped_query_causal_attention(
-    q: NDArray[Real], k: NDArray[Real], v: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real]]: ...
+    q: NDArray[_Real], k: NDArray[_Real], v: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real]]: ...
 def cached_multi_head_attention(
-    q: NDArray[Real],
-    k: NDArray[Real],
-    v: NDArray[Real],
-    k_cache: Optional[NDArray[Real]] = None,
-    v_cache: Optional[NDArray[Real]] = None,
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    q: NDArray[_Real],
+    k: NDArray[_Real],
+    v: NDArray[_Real],
+    k_cache: Optional[NDArray[_Real]] = None,
+    v_cache: Optional[NDArray[_Real]] = None,
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def cached_grouped_query_attention(
-    q: NDArray[Real],
-    k: NDArray[Real],
-    v: NDArray[Real],
-    k_cache: Optional[NDArray[Real]] = None,
-    v_cache: Optional[NDArray[Real]] = None,
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    q: NDArray[_Real],
+    k: NDArray[_Real],
+    v: NDArray[_Real],
+    k_cache: Optional[NDArray[_Real]] = None,
+    v_cache: Optional[NDArray[_Real]] = None,
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def decode_without_cache(
-    x: NDArray[Real], wq: NDArray[Real], wk: NDArray[Real], wv: NDArray[Real]
-) -> NDArray[Real]: ...
+    x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
+) -> NDArray[_Real]: ...
 def cached_attention(
-    x: NDArray[Real], wq: NDArray[Real], wk: NDArray[Real], wv: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def cached_attention_preallocated(
-    x: NDArray[Real], wq: NDArray[Real], wk: NDArray[Real], wv: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def batched_cached_attention(
-    x: NDArray[Real], wq: NDArray[Real], wk: NDArray[Real], wv: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def sequential_cached_attention(
-    x: NDArray[Real], wq: NDArray[Real], wk: NDArray[Real], wv: NDArray[Real]
-) -> tuple[NDArray[Real], NDArray[Real], NDArray[Real]]: ...
+    x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
+) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
 def rope(
-    x: NDArray[Real],
+    x: NDArray[_Real],
     positions: NDArray[np.int64],
     *,
     base: float = 10000.0,
     interleaved: bool = False,
-    out: Optional[NDArray[Real]] = None,
-) -> NDArray[Real]: ...
+    out: Optional[NDArray[_Real]] = None,
+) -> NDArray[_Real]: ...
 def sinusoidal(length: int, hidden_dim: int) -> NDArray[np.float32]: ...
 
 class Embedding:
@@ -124,7 +124,7 @@ class Embedding:
         seed: int = 0,
     ) -> None: ...
     def forward(
-        self, ids: Integers, *, first_position: int = 0, out: Optional[NDArray[np.float32]] = None
+        self, ids: _Integers, *, first_position: int = 0, out: Optional[NDArray[np.float32]] = None
     ) -> NDArray[np.float32]: ...
     @property
     def vocab_size(self) -> int: ...
@@ -134,7 +134,7 @@ class Embedding:
     def max_seq_len(self) -> int: ...
 
 def encode(text: Union[str, bytes], *, bos: bool = False, eos: bool = False) -> NDArray[np.int64]: ...
-def decode(ids: Union[Integers, Sequence[int]]) -> str: ...
+def decode(ids: Union[_Integers, Sequence[int]]) -> str: ...
 def one_hot(words: Iterable[str]) -> tuple[list[str], NDArray[np.float64]]: ...
 def kv_capacity(
     batch: int,
@@ -151,7 +151,7 @@ class Stages:
     @property
     def words(self) -> list[str]: ...
     @property
-    def mask(self) -> Bools: ...
+    def mask(self) -> _Bools: ...
     @property
     def q(self) -> NDArray[np.float64]: ...
     @property

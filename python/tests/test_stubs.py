@@ -9,7 +9,7 @@ import rapt
 
 STUB = ast.parse((pathlib.Path(rapt.__file__).parent / "__init__.pyi").read_text())
 PUBLIC = {node.name: node for node in STUB.body
-          if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name != "Info"}
+          if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")}
 ATTRIBUTES = {node.target.id for node in STUB.body if isinstance(node, ast.AnnAssign)}
 
 
