@@ -78,7 +78,7 @@ class AttentionRun {
       key_blocks_.push_back(memory.take<T>(key_block_elements(call_)));
     if (plan_.schedule != Schedule::split) return;
     for (Size block = 0; block < call_.shape.heads() * most_blocks_; ++block)
-      partials_.push_back(RowBlock<T, S>::carve_state(call_, capacity(), memory));
+      partials_.push_back(RowBlock<AttentionCall<T, S>>::carve_state(call_, capacity(), memory));
   }
 
   /// A wave of KV heads at a time: pack all their blocks, then attend from all their row blocks.
@@ -114,13 +114,13 @@ class AttentionRun {
     run_items(call_.shape.heads() * most_blocks_, slots_, [&](Size slot, Size item) {
       const Size head = item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
       const kernels::RowState<T>& partial = partials_[static_cast<std::size_t>(item)];
-      RowBlock<T, S>::clear_state(partial, capacity());
+      RowBlock<AttentionCall<T, S>>::clear_state(partial, capacity());
       if (block >= blocks(head).end) return;
-      RowBlock<T, S>& rows = gathered(slot, head, 0);
+      RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
       rows.attend(block, stream(head, block, slot), partial);
     });
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
-      RowBlock<T, S>& rows = gathered(slot, head, 0);
+      RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
       rows.prefill();
       for (Size block = 0; block < most_blocks_; ++block)
         rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + block)]);
@@ -131,7 +131,7 @@ class AttentionRun {
   /// One row block from start to end. keys(block) gives a packed block.
   template <class Keys>
   void attend_rows(Size slot, Size head, Size first, Keys&& keys) noexcept {
-    RowBlock<T, S>& rows = gathered(slot, head, first);
+    RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, first);
     rows.prefill();
     const Offered offered = rows.offered();
     for (Size block = offered.begin / block_keys; block * block_keys < offered.end; ++block)
@@ -139,8 +139,8 @@ class AttentionRun {
     rows.finish();
   }
 
-  RowBlock<T, S>& gathered(Size slot, Size head, Size first) noexcept {
-    RowBlock<T, S>& rows = row_blocks_[static_cast<std::size_t>(slot)];
+  RowBlock<AttentionCall<T, S>>& gathered(Size slot, Size head, Size first) noexcept {
+    RowBlock<AttentionCall<T, S>>& rows = row_blocks_[static_cast<std::size_t>(slot)];
     rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
                 std::min(first + plan_.row_block, call_.shape.rows()));
     return rows;
@@ -159,7 +159,7 @@ class AttentionRun {
   /// Counted where the work was done; K and V bytes by the union of what rows are offered, which has no gaps.
   AttentionReport report() const noexcept {
     AttentionReport report;
-    for (const RowBlock<T, S>& rows : row_blocks_) {
+    for (const RowBlock<AttentionCall<T, S>>& rows : row_blocks_) {
       report.dot_products += rows.counts().offered + rows.skipped_pairs();
       report.visible_pairs += rows.counts().offered - rows.counts().hidden;
     }
@@ -176,7 +176,7 @@ class AttentionRun {
   Size most_blocks_ = 0;
   AttentionPlan plan_{};
   Size slots_ = 1;
-  std::vector<RowBlock<T, S>> row_blocks_;      // [slots]
+  std::vector<RowBlock<AttentionCall<T, S>>> row_blocks_;      // [slots]
   std::vector<T*> key_blocks_;                  // packed: [wave][most_blocks]; else [slots]
   std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
 };

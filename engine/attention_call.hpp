@@ -9,6 +9,7 @@
 #include "kernels/kernel_table.hpp"
 #include "mask.hpp"
 #include "plan.hpp"
+#include "widen.hpp"
 
 namespace rapt {
 
@@ -22,18 +23,35 @@ View<E, 4> broadcast_to(View<E, 4> view, const std::array<std::ptrdiff_t, 4>& ex
   return view;
 }
 
+/// What multiplies a dot product: scale and c = scale * log2 e, both rounded from the double scale.
+template <class T>
+struct ScoreFactors {
+  T scale, c;
+
+  ScoreFactors(const std::optional<double>& given, std::ptrdiff_t head_dim) noexcept {
+    constexpr double log2e = 1.4426950408889634;
+    const double exact = given.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
+    scale = static_cast<T>(exact);
+    c = static_cast<T>(exact * log2e);
+  }
+};
+
 /// T is the type of q, out and the arithmetic; S the storage of k and v.
 template <class T, class S>
 struct AttentionCall {
+  using Element = T;
+  using Panel = T;  // what packed keys and values are
+
   const kernels::Kernels<T>& kernels;
   void (*pack)(const kernels::PackArgs<T, S>&) noexcept;
+  void (*attend_block)(const kernels::AttendArgs<T>&) noexcept;
   View<const T, 4> q;
   View<const S, 4> k, v;
   View<T, 4> out;
   const AttentionOptions<T>& options;
   AttentionShape shape;
   std::ptrdiff_t window;
-  T scale, c;
+  ScoreFactors<T> factors;
   kernels::Modifiers<T> modifiers;
   View<const bool, 4> attend;  // [batch, n_heads, q_len, kv_len] where given
   View<const T, 4> bias;
@@ -44,6 +62,7 @@ struct AttentionCall {
                 View<const S, 4> v_, View<T, 4> out_, const AttentionOptions<T>& options_)
       : kernels(table.of<T>()),
         pack(kernels::pack_from<T, S>(table)),
+        attend_block(kernels.attend),
         q(q_),
         k(k_),
         v(v_),
@@ -51,11 +70,8 @@ struct AttentionCall {
         options(options_),
         shape{q.extents[0], q.extents[1], k.extents[1], q.extents[2],
               k.extents[2], q.extents[3], v.extents[3]},
-        window(options.window.value_or(no_window)) {
-    constexpr double log2e = 1.4426950408889634;
-    const double exact_scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(shape.head_dim)));
-    scale = static_cast<T>(exact_scale);
-    c = static_cast<T>(exact_scale * log2e);
+        window(options.window.value_or(no_window)),
+        factors(options.scale, shape.head_dim) {
     const std::array<std::ptrdiff_t, 4> pairs{shape.batch, shape.n_heads, shape.q_len, shape.kv_len};
     if (options.attend) attend = broadcast_to(*options.attend, pairs);
     if (options.bias) bias = broadcast_to(*options.bias, pairs);
@@ -77,6 +93,21 @@ struct AttentionCall {
   Offered offered_to_all(std::ptrdiff_t b) const noexcept {
     return offered_to_rows(sequences[static_cast<std::size_t>(b)], options.causal, window, shape.q_len, 0,
                            shape.q_len);
+  }
+  /// Real keys of a block.
+  std::ptrdiff_t keys_in(std::ptrdiff_t b, std::ptrdiff_t block) const noexcept {
+    return std::min(kernels::block_keys,
+                    sequences[static_cast<std::size_t>(b)].count - block * kernels::block_keys);
+  }
+  /// Null, or the index in k and v of the key at each position.
+  const std::ptrdiff_t* columns(std::ptrdiff_t b) const noexcept {
+    return sequences[static_cast<std::size_t>(b)].index;
+  }
+  /// The value at a position, widened.
+  void copy_value(std::ptrdiff_t b, std::ptrdiff_t hkv, std::ptrdiff_t position, T* to,
+                  std::ptrdiff_t stride) const noexcept {
+    const S* from = &v(b, hkv, key_index(b, position), 0);
+    for (std::ptrdiff_t j = 0; j < shape.v_dim; ++j) to[j * stride] = widen(from[j * v.strides[3]]);
   }
   /// The index in k and v of the key at a position.
   std::ptrdiff_t key_index(std::ptrdiff_t b, std::ptrdiff_t position) const noexcept {

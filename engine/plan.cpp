@@ -10,10 +10,13 @@ namespace {
 constexpr std::ptrdiff_t row_block = 96;
 // From here on there are items enough without cutting along the keys.
 constexpr std::ptrdiff_t many_heads = 16;
-// Partials cost v_dim + 4 numbers a row and block: little for a decode step, too much for a prefill.
-constexpr std::ptrdiff_t few_rows = 32;
 // Packed K and V in flight: enough items for the threads, few enough bytes for L2.
 constexpr std::ptrdiff_t wave_bytes = 1 << 20;
+
+// Stored blocks of one item: about 1 MiB of keys and values, so that an item outweighs its start.
+constexpr std::ptrdiff_t run_blocks = 4;
+// From here on KV heads keep any machine's threads busy.
+constexpr std::ptrdiff_t heads_for_all = 64;
 
 }  // namespace
 
@@ -22,13 +25,22 @@ AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blo
   AttentionPlan plan{Schedule::packed, row_block, (shape.rows() + row_block - 1) / row_block, 1};
   if (plan.row_blocks <= 1 && (key_blocks <= 1 || shape.heads() >= many_heads)) {
     plan.schedule = Schedule::streamed;
-  } else if (may_split && shape.rows() <= few_rows) {
+  } else if (may_split && shape.rows() <= most_split_rows) {
     plan.schedule = Schedule::split;
   } else {
     plan.wave = std::clamp<std::ptrdiff_t>(wave_bytes / std::max<std::ptrdiff_t>(head_bytes, 1), 1,
                                            std::max<std::ptrdiff_t>(shape.heads(), 1));
   }
   return plan;
+}
+
+CachedPlan plan_cached(const AttentionShape& shape, std::ptrdiff_t key_blocks) noexcept {
+  return {
+      .split = shape.rows() <= most_split_rows && key_blocks > run_blocks && shape.heads() < heads_for_all,
+      .row_block = row_block,
+      .row_blocks = (shape.rows() + row_block - 1) / row_block,
+      .run = run_blocks,
+      .runs = (key_blocks + run_blocks - 1) / run_blocks};
 }
 
 }  // namespace rapt

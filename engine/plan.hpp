@@ -38,4 +38,20 @@ struct AttentionPlan {
 AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
                              std::ptrdiff_t head_bytes, bool may_split) noexcept;
 
+/// How rows over stored blocks are cut: nothing needs packing.
+struct CachedPlan {
+  bool split;                 ///< an item is a run of blocks and gives a Partial for each; else a row block
+  std::ptrdiff_t row_block;   // rows of an item
+  std::ptrdiff_t row_blocks;  // a KV head
+  std::ptrdiff_t run;         // blocks of an item (split)
+  std::ptrdiff_t runs;        // a KV head
+};
+
+/// Rows of a KV head that may be split. Partials cost v_dim + 4 numbers a row and block: little for a decode
+/// step of a group, too much for a prefill.
+inline constexpr std::ptrdiff_t most_split_rows = 32;
+
+/// key_blocks: as above, of what is stored.
+CachedPlan plan_cached(const AttentionShape& shape, std::ptrdiff_t key_blocks) noexcept;
+
 }  // namespace rapt

@@ -101,6 +101,8 @@ void rotate_pairs(const T* x, std::ptrdiff_t x_stride, T* out, std::ptrdiff_t ou
   rotate(i, pairs - i);
 }
 
+}  // namespace
+
 void require_rotatable(std::ptrdiff_t head_dim, const RopeOptions& options) {
   if (head_dim < 2 || head_dim % 2 != 0) {
     throw invalid_input("rope: head_dim is " + std::to_string(head_dim) + ", expected even and at least 2");
@@ -109,8 +111,6 @@ void require_rotatable(std::ptrdiff_t head_dim, const RopeOptions& options) {
     throw invalid_input("rope: base is " + std::to_string(options.base) + ", expected finite and at least 1");
   }
 }
-
-}  // namespace
 
 template <class T>
 RowRotation<T>::RowRotation(std::ptrdiff_t head_dim, const RopeOptions& options) : options_(options) {

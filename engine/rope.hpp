@@ -9,12 +9,14 @@
 
 namespace rapt {
 
+/// Throws invalid_input when head_dim is not even and positive, or base is below 1 or not finite.
+void require_rotatable(std::ptrdiff_t head_dim, const RopeOptions& options);
+
 /// The rotation of one row at one position. Allocates when made and never again.
 template <class T>
 class RowRotation {
  public:
-  /// Stands at position 0. Throws invalid_input when head_dim is not even and positive or base is below 1 or
-  /// not finite.
+  /// Stands at position 0. Throws what require_rotatable() throws.
   RowRotation(std::ptrdiff_t head_dim, const RopeOptions& options);
 
   const RopeOptions& options() const noexcept { return options_; }

@@ -3,81 +3,15 @@
 #include <algorithm>
 #include <limits>
 
-#include "widen.hpp"
+#include "attention_call.hpp"
+#include "kv_cache_call.hpp"
 
 namespace rapt {
 
 using kernels::block_keys;
 
-namespace {
-
-/// Where a block's keys lie in the caller's arrays: `index` from element `first` of the key axis, or side by
-/// side from there.
-struct BlockKeys {
-  Size first, keys;
-  const Size* index;
-};
-
-BlockKeys keys_of_block(const SequenceKeys& sequence, Size block) noexcept {
-  const Size start = block * block_keys, keys = std::min(block_keys, sequence.count - start);
-  if (sequence.index == nullptr) return {start, keys, nullptr};
-  return {0, keys, sequence.index + start};
-}
-
-template <class T, class S>
-void pack_keys(const AttentionCall<T, S>& call, Size b, Size hkv, const BlockKeys& block,
-               T* memory) noexcept {
-  call.pack({.source = &call.k(b, hkv, block.first, 0),
-             .step_stride = call.k.strides[3],
-             .column_stride = call.k.strides[2],
-             .step_index = nullptr,
-             .column_index = block.index,
-             .steps = call.shape.head_dim,
-             .columns = block.keys,
-             .panels = memory,
-             .panel_stride = call.shape.head_dim * call.kernels.NR});
-}
-
-template <class T, class S>
-void pack_values(const AttentionCall<T, S>& call, Size b, Size hkv, const BlockKeys& block,
-                 T* memory) noexcept {
-  call.pack({.source = &call.v(b, hkv, block.first, 0),
-             .step_stride = call.v.strides[2],
-             .column_stride = call.v.strides[3],
-             .step_index = block.index,
-             .column_index = nullptr,
-             .steps = block.keys,
-             .columns = call.shape.v_dim,
-             .panels = memory + block_keys * call.shape.head_dim,
-             .panel_stride = block_keys * call.kernels.NR});
-}
-
-}  // namespace
-
-template <class T, class S>
-void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, T* memory) noexcept {
-  const BlockKeys keys = keys_of_block(call.sequences[static_cast<std::size_t>(b)], block);
-  pack_keys(call, b, hkv, keys, memory);
-  pack_values(call, b, hkv, keys, memory);
-}
-
-template <class T, class S>
-KeyBlock<T> stream_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block,
-                             T* memory) noexcept {
-  const BlockKeys keys = keys_of_block(call.sequences[static_cast<std::size_t>(b)], block);
-  pack_keys(call, b, hkv, keys, memory);
-  if constexpr (std::is_same_v<T, S>) {
-    const Size NR = call.kernels.NR;
-    if (keys.index == nullptr && call.v.strides[3] == 1 && call.shape.v_dim % NR == 0)
-      return {memory, &call.v(b, hkv, keys.first, 0), NR, call.v.strides[2]};
-  }
-  pack_values(call, b, hkv, keys, memory);
-  return packed_block(call, memory);
-}
-
-template <class T, class S>
-kernels::RowState<T> RowBlock<T, S>::carve_state(const AttentionCall<T, S>& call, Size capacity,
-                                                 Carver& memory) {
+template <class Call>
+auto RowBlock<Call>::carve_state(const Call& call, Size capacity, Carver& memory) -> kernels::RowState<T> {
   const Size acc_stride = round_up(call.shape.v_dim, call.kernels.NR);
   kernels::RowState<T> state;
   state.acc_stride = acc_stride;
@@ -90,14 +24,14 @@ kernels::RowState<T> RowBlock<T, S>::carve_state(const AttentionCall<T, S>& call
 }
 
 // An odd number of cache lines, so that the rows of a tile never share an L1 set.
-template <class T, class S>
-Size copied_q_stride(const AttentionCall<T, S>& call) noexcept {
-  constexpr Size line = alignment / static_cast<Size>(sizeof(T));
+template <class Call>
+Size copied_q_stride(const Call& call) noexcept {
+  constexpr Size line = alignment / static_cast<Size>(sizeof(typename Call::Element));
   return (round_up(call.shape.head_dim, line) / line | 1) * line;
 }
 
-template <class T, class S>
-RowBlock<T, S>::RowBlock(const AttentionCall<T, S>& call, Size capacity, Carver& memory)
+template <class Call>
+RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
     : call_(call),
       q_copy_(memory.take<T>(capacity * copied_q_stride(call))),
       row_(memory.take<kernels::AttendRow<T>>(capacity)),
@@ -111,8 +45,8 @@ RowBlock<T, S>::RowBlock(const AttentionCall<T, S>& call, Size capacity, Carver&
   }
 }
 
-template <class T, class S>
-void RowBlock<T, S>::gather(Size b, Size hkv, Size first, Size last) noexcept {
+template <class Call>
+void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   const auto& options = call_.options;
   b_ = b, hkv_ = hkv, first_ = first, last_ = last, rows_ = 0;
   offered_ = {std::numeric_limits<Size>::max(), 0};
@@ -139,7 +73,7 @@ void RowBlock<T, S>::gather(Size b, Size hkv, Size first, Size last) noexcept {
     }
     if (++place.h == (hkv + 1) * group) {
       place = {hkv * group, place.i + 1};
-      keys = call_.offered(b, place.i);
+      if (r + 1 < last) keys = call_.offered(b, place.i);
     }
   }
   if (offered_.end == 0) offered_.begin = 0;
@@ -149,14 +83,14 @@ void RowBlock<T, S>::gather(Size b, Size hkv, Size first, Size last) noexcept {
 }
 
 // Rows of one head, none dropped, side by side and not all in the same few L1 sets.
-template <class T, class S>
-bool RowBlock<T, S>::q_readable_in_place() const noexcept {
+template <class Call>
+bool RowBlock<Call>::q_readable_in_place() const noexcept {
   return call_.shape.group_size() == 1 && !call_.options.query_mask && call_.q.strides[3] == 1 &&
          call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
 }
 
-template <class T, class S>
-void RowBlock<T, S>::copy_query(const T* q, T* copy) const noexcept {
+template <class Call>
+void RowBlock<Call>::copy_query(const T* q, T* copy) const noexcept {
   const Size stride = call_.q.strides[3];
   if (stride == 1) {
     std::copy_n(q, call_.shape.head_dim, copy);
@@ -165,8 +99,8 @@ void RowBlock<T, S>::copy_query(const T* q, T* copy) const noexcept {
   }
 }
 
-template <class T, class S>
-void RowBlock<T, S>::prefill() noexcept {
+template <class Call>
+void RowBlock<Call>::prefill() noexcept {
   if (!call_.options.weights && !call_.options.scores && !call_.options.query_mask) return;
   for (Size r = first_; r < last_; ++r) {
     const Place place = place_of(r);
@@ -182,48 +116,46 @@ void RowBlock<T, S>::prefill() noexcept {
 }
 
 // Kernels write every key of the row's interval; without padding the rest is what lies outside it.
-template <class T, class S>
-void RowBlock<T, S>::fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys,
+template <class Call>
+void RowBlock<Call>::fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys,
                                  T value) noexcept {
-  const bool interval_is_written =
-      call_.sequences[static_cast<std::size_t>(b_)].index == nullptr && computed(place);
+  const bool interval_is_written = call_.columns(b_) == nullptr && computed(place);
   const Size skip_from = interval_is_written ? keys.begin : 0, skip_to = interval_is_written ? keys.end : 0;
   for (Size j = 0; j < skip_from; ++j) pairs(b_, place.h, place.i, j) = value;
   for (Size j = skip_to; j < call_.shape.kv_len; ++j) pairs(b_, place.h, place.i, j) = value;
 }
 
-template <class T, class S>
-void RowBlock<T, S>::attend(Size block, KeyBlock<T> keys, const kernels::RowState<T>& state) noexcept {
-  const SequenceKeys& sequence = call_.sequences[static_cast<std::size_t>(b_)];
-  call_.kernels.attend({.rows = rows_,
-                        .row = row_,
-                        .q = q_,
-                        .q_stride = q_stride_,
-                        .k = keys.k,
-                        .k_stride = call_.shape.head_dim * call_.kernels.NR,
-                        .v = keys.v,
-                        .v_stride = keys.v_stride,
-                        .v_key_stride = keys.v_key_stride,
-                        .head_dim = call_.shape.head_dim,
-                        .v_dim = call_.shape.v_dim,
-                        .block_start = block * block_keys,
-                        .keys = std::min(block_keys, sequence.count - block * block_keys),
-                        .column = sequence.index,
-                        .scale = call_.scale,
-                        .c = call_.c,
-                        .modifiers = &call_.modifiers,
-                        .state = state,
-                        .counts = &counts_,
-                        .scratch = scratch_});
+template <class Call>
+void RowBlock<Call>::attend(Size block, const Keys& keys, const kernels::RowState<T>& state) noexcept {
+  call_.attend_block({.rows = rows_,
+                      .row = row_,
+                      .q = q_,
+                      .q_stride = q_stride_,
+                      .k = keys.k,
+                      .k_stride = call_.shape.head_dim * call_.kernels.NR,
+                      .v = keys.v,
+                      .v_stride = keys.v_stride,
+                      .v_key_stride = keys.v_key_stride,
+                      .head_dim = call_.shape.head_dim,
+                      .v_dim = call_.shape.v_dim,
+                      .block_start = block * block_keys,
+                      .keys = call_.keys_in(b_, block),
+                      .column = call_.columns(b_),
+                      .scale = call_.factors.scale,
+                      .c = call_.factors.c,
+                      .modifiers = &call_.modifiers,
+                      .state = state,
+                      .counts = &counts_,
+                      .scratch = scratch_});
 }
 
-template <class T, class S>
-void RowBlock<T, S>::fold(const kernels::RowState<T>& partial) noexcept {
+template <class Call>
+void RowBlock<Call>::fold(const kernels::RowState<T>& partial) noexcept {
   call_.kernels.fold({.rows = rows_, .v_dim = call_.shape.v_dim, .into = state_, .block = partial});
 }
 
-template <class T, class S>
-void RowBlock<T, S>::finish() noexcept {
+template <class Call>
+void RowBlock<Call>::finish() noexcept {
   constexpr double ln2 = 0.6931471805599453;
   const Size v_dim = call_.shape.v_dim, out_stride = call_.out.strides[3];
   for (Size r = 0; r < rows_; ++r) {
@@ -233,8 +165,7 @@ void RowBlock<T, S>::finish() noexcept {
     if (state_.seen[r] == 0) {
       for (Size j = 0; j < v_dim; ++j) out[j * out_stride] = T(0);
     } else if (state_.seen[r] == 1 && sum == sum) {
-      const S* v = &call_.v(b_, hkv_, call_.key_index(b_, state_.last_seen[r]), 0);
-      for (Size j = 0; j < v_dim; ++j) out[j * out_stride] = widen(v[j * call_.v.strides[3]]);
+      call_.copy_value(b_, hkv_, state_.last_seen[r], out, out_stride);
     } else if (out_stride == 1) {
       call_.kernels.divide(state_.acc + r * state_.acc_stride, sum, out, v_dim);
     } else {
@@ -252,18 +183,17 @@ void RowBlock<T, S>::finish() noexcept {
   }
 }
 
-template <class T, class S>
-void RowBlock<T, S>::finish_weights(Size r) noexcept {
+template <class Call>
+void RowBlock<Call>::finish_weights(Size r) noexcept {
   const kernels::AttendRow<T>& row = row_[r];
   const Size stride = call_.modifiers.weights_stride;
-  const SequenceKeys& sequence = call_.sequences[static_cast<std::size_t>(b_)];
   if (state_.seen[r] == 0) {
     for (Size j = row.begin; j < row.end; ++j) row.weights[call_.key_index(b_, j) * stride] = T(0);
     return;
   }
   for (Size start = row.begin; start < row.end;) {
     const Size block = start / block_keys, end = std::min(row.end, (block + 1) * block_keys);
-    if (sequence.index == nullptr && stride == 1) {
+    if (call_.columns(b_) == nullptr && stride == 1) {
       finish_segment(row.weights + start, end - start, row.block_max[block], state_.row_max[r],
                      state_.row_sum[r]);
     } else {
@@ -276,8 +206,8 @@ void RowBlock<T, S>::finish_weights(Size r) noexcept {
 }
 
 // A hidden key's weight stands as -0 until here. It becomes +0, and it alone stays 0 in a row of NaN.
-template <class T, class S>
-void RowBlock<T, S>::finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
+template <class Call>
+void RowBlock<Call>::finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
   if (row_sum == row_sum) {
     call_.kernels.finish_weights(weights, keys, block_max, row_max, row_sum);
     return;
@@ -286,21 +216,13 @@ void RowBlock<T, S>::finish_segment(T* weights, Size keys, T block_max, T row_ma
     weights[j] = weights[j] == T(0) && std::signbit(weights[j]) ? T(0) : row_sum;
 }
 
-template class RowBlock<float, float>;
-template class RowBlock<double, double>;
-template class RowBlock<float, bf16>;
-template class RowBlock<float, f16>;
-template void pack_key_block(const AttentionCall<float, float>&, Size, Size, Size, float*) noexcept;
-template KeyBlock<float> stream_key_block(const AttentionCall<float, float>&, Size, Size, Size,
-                                          float*) noexcept;
-template void pack_key_block(const AttentionCall<double, double>&, Size, Size, Size, double*) noexcept;
-template KeyBlock<double> stream_key_block(const AttentionCall<double, double>&, Size, Size, Size,
-                                           double*) noexcept;
-template void pack_key_block(const AttentionCall<float, bf16>&, Size, Size, Size, float*) noexcept;
-template KeyBlock<float> stream_key_block(const AttentionCall<float, bf16>&, Size, Size, Size,
-                                          float*) noexcept;
-template void pack_key_block(const AttentionCall<float, f16>&, Size, Size, Size, float*) noexcept;
-template KeyBlock<float> stream_key_block(const AttentionCall<float, f16>&, Size, Size, Size,
-                                          float*) noexcept;
+template class RowBlock<AttentionCall<float, float>>;
+template class RowBlock<AttentionCall<double, double>>;
+template class RowBlock<AttentionCall<float, bf16>>;
+template class RowBlock<AttentionCall<float, f16>>;
+template class RowBlock<KvCall<float>>;
+template class RowBlock<KvCall<double>>;
+template class RowBlock<KvCall<bf16>>;
+template class RowBlock<KvCall<f16>>;
 
 }  // namespace rapt

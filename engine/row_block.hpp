@@ -1,49 +1,21 @@
 // Some query rows of one KV head on their way through attention: gathered, attended block by block, finished.
 #pragma once
 
-#include "attention_call.hpp"
-#include "workspace.hpp"
+#include "key_block.hpp"
 
 namespace rapt {
 
-/// K and V of one block of keys as kernels read them.
-template <class T>
-struct KeyBlock {
-  const T* k;  // [panels of keys][head_dim][NR]
-  const T* v;  // packed [panels of columns][block_keys][NR], or rows of the caller's V
-  Size v_stride, v_key_stride;
-};
-
-/// Elements of a packed block, K and V.
-template <class T, class S>
-Size key_block_elements(const AttentionCall<T, S>& call) noexcept {
-  return kernels::block_keys * (call.shape.head_dim + round_up(call.shape.v_dim, call.kernels.NR));
-}
-
-/// A block that was packed into `memory`.
-template <class T, class S>
-KeyBlock<T> packed_block(const AttentionCall<T, S>& call, const T* memory) noexcept {
-  const Size NR = call.kernels.NR;
-  return {memory, memory + kernels::block_keys * call.shape.head_dim, kernels::block_keys * NR, NR};
-}
-
-/// Packs the real keys at positions [block * block_keys, ...) of one KV head into `memory`. Nothing behind a
-/// padding mask is read.
-template <class T, class S>
-void pack_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block, T* memory) noexcept;
-
-/// The same for a block that is read by one row block only: rows of V that kernels can read stay where they
-/// are.
-template <class T, class S>
-KeyBlock<T> stream_key_block(const AttentionCall<T, S>& call, Size b, Size hkv, Size block,
-                             T* memory) noexcept;
-
 /// Memory and verbs for up to `capacity` rows. One a thread.
-template <class T, class S>
+/// Call says where rows come from and where results go: AttentionCall, or KvCall over a cache's stored
+/// blocks.
+template <class Call>
 class RowBlock {
  public:
+  using T = typename Call::Element;
+  using Keys = KeyBlock<typename Call::Panel>;
+
   /// Carves what it needs.
-  RowBlock(const AttentionCall<T, S>& call, Size capacity, Carver& memory);
+  RowBlock(const Call& call, Size capacity, Carver& memory);
 
   /// Takes the rows [first, last) of a KV head (plan.hpp numbers them): copies q, empties the state. Rows
   /// behind query_mask are dropped. Writes nothing of the caller's.
@@ -54,15 +26,15 @@ class RowBlock {
   /// All positions that some gathered row is offered; begin == end when none is.
   Offered offered() const noexcept { return offered_; }
   /// Attends to one packed block, into the rows' own state or into a Partial's.
-  void attend(Size block, KeyBlock<T> keys) noexcept { attend(block, keys, state_); }
-  void attend(Size block, KeyBlock<T> keys, const kernels::RowState<T>& state) noexcept;
+  void attend(Size block, const Keys& keys) noexcept { attend(block, keys, state_); }
+  void attend(Size block, const Keys& keys, const kernels::RowState<T>& state) noexcept;
   /// Folds a Partial behind the state.
   void fold(const kernels::RowState<T>& partial) noexcept;
   /// Writes out, weights and lse.
   void finish() noexcept;
 
   /// A Partial's memory for `capacity` rows.
-  static kernels::RowState<T> carve_state(const AttentionCall<T, S>& call, Size capacity, Carver& memory);
+  static kernels::RowState<T> carve_state(const Call& call, Size capacity, Carver& memory);
   static void clear_state(const kernels::RowState<T>& state, Size rows) noexcept {
     std::fill_n(state.seen, rows, Size{0});
   }
@@ -89,7 +61,7 @@ class RowBlock {
   void finish_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
 
-  const AttentionCall<T, S>& call_;
+  const Call& call_;
   T* q_copy_;
   const T* q_ = nullptr;  // q_copy_, or the caller's rows
   Size q_stride_ = 0;

@@ -173,6 +173,17 @@ auto pack_from(const KernelTable& table) noexcept {
     return table.of<T>().pack;
 }
 
+/// The attend entry for panels that hold S.
+template <class T, class S>
+auto attend_from(const KernelTable& table) noexcept {
+  if constexpr (std::is_same_v<S, bf16>)
+    return table.attend_bf16;
+  else if constexpr (std::is_same_v<S, f16>)
+    return table.attend_f16;
+  else
+    return table.of<T>().attend;
+}
+
 #if defined(__x86_64__)
 extern const KernelTable baseline_kernels;
 extern const KernelTable avx2_kernels;

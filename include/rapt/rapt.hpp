@@ -7,6 +7,7 @@
 #include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 #include <rapt/info.hpp>
+#include <rapt/kv_cache.hpp>
 #include <rapt/pipeline.hpp>
 #include <rapt/projection.hpp>
 #include <rapt/view.hpp>
