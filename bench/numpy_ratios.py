@@ -13,7 +13,7 @@ import numpy as np
 
 import rapt
 
-HEADS, TOKENS, DIM = 8, 1024, 64
+HEADS, TOKENS, DIM, STEPS = 8, 1024, 64, 64
 PAIRS = 15
 
 
@@ -50,6 +50,33 @@ def overhead(name, function, calls=2000):
     print(f"{name:58} {best:6.2f} us a call")
 
 
+def decode_problem(dtype, context):
+    rng = np.random.default_rng(1)
+    k, v, q = (rng.standard_normal((1, HEADS, context + STEPS, DIM)).astype(dtype) for _ in range(3))
+
+    cache = rapt.KvCache(1, HEADS, DIM, context + STEPS, dtype="f32" if dtype == np.float32 else "f64")
+    cache.append(k[:, :, :context], v[:, :, :context])
+
+    def ours():
+        cache.rollback(context)
+        outputs = []
+        for t in range(context, context + STEPS):
+            outputs.append(cache.attend(q[:, :, t:t + 1], k[:, :, t:t + 1], v[:, :, t:t + 1]))
+        return outputs
+
+    def theirs():
+        keys, values = k[:, :, :context], v[:, :, :context]
+        outputs = []
+        for t in range(context, context + STEPS):
+            keys = np.concatenate([keys, k[:, :, t:t + 1]], axis=2)
+            values = np.concatenate([values, v[:, :, t:t + 1]], axis=2)
+            outputs.append(recipe(q[:, :, t:t + 1], keys, values)[0])
+        return outputs
+
+    np.testing.assert_allclose(np.array(ours()), np.array(theirs()), rtol=0, atol=1e-12 if dtype == np.float64 else 1e-5)
+    return ours, theirs
+
+
 def main():
     one = np.ones((1, 1, 1, 1))
     overhead("attention, one element", lambda: rapt.attention(one, one, one))
@@ -65,6 +92,9 @@ def main():
     single = [x.astype(np.float32) for x in (q, k, v)]
     compare(f"attention f32, without weights, {shape}",
             lambda: rapt.attention(*single, causal=True), lambda: recipe(*single))
+    for context in (0, TOKENS):
+        for dtype in (np.float64, np.float32):
+            compare(f"{STEPS} steps of KvCache after {context} tokens, {dtype.__name__}", *decode_problem(dtype, context))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ void bind_attention(py::module_& module);
 void bind_projection(py::module_& module);
 void bind_multi_head(py::module_& module);
 void bind_single_head(py::module_& module);
+void bind_cache(py::module_& module);
 void bind_embedding(py::module_& module);
 void bind_text(py::module_& module);
 void bind_stages(py::module_& module);

@@ -55,6 +55,7 @@ PYBIND11_MODULE(_rapt, module) {
   bind_projection(module);
   bind_multi_head(module);
   bind_single_head(module);
+  bind_cache(module);
   bind_embedding(module);
   bind_text(module);
   bind_stages(module);

@@ -100,6 +100,66 @@ def batched_cached_attention(
 def sequential_cached_attention(
     x: NDArray[_Real], wq: NDArray[_Real], wk: NDArray[_Real], wv: NDArray[_Real]
 ) -> tuple[NDArray[_Real], NDArray[_Real], NDArray[_Real]]: ...
+class KvCache:
+    def __init__(
+        self,
+        batch: int,
+        n_kv_heads: int,
+        head_dim: int,
+        capacity: int,
+        *,
+        v_dim: Optional[int] = None,
+        window: Optional[int] = None,
+        dtype: Literal["f32", "f64", "bf16", "f16"] = "f32",
+    ) -> None: ...
+    def append(
+        self,
+        k: NDArray[Any],
+        v: NDArray[Any],
+        *,
+        key_mask: Optional[_Bools] = None,
+        rope_base: Optional[float] = None,
+        rope_interleaved: bool = False,
+    ) -> None: ...
+    def attend(
+        self,
+        q: NDArray[_Real],
+        k: NDArray[Any],
+        v: NDArray[Any],
+        *,
+        key_mask: Optional[_Bools] = None,
+        scale: Optional[float] = None,
+        softcap: float = 0.0,
+        rope_base: Optional[float] = None,
+        rope_interleaved: bool = False,
+        out: Optional[NDArray[_Real]] = None,
+    ) -> NDArray[_Real]: ...
+    def query(
+        self,
+        q: NDArray[_Real],
+        *,
+        query_mask: Optional[_Bools] = None,
+        scale: Optional[float] = None,
+        softcap: float = 0.0,
+        rope_base: Optional[float] = None,
+        rope_interleaved: bool = False,
+        out: Optional[NDArray[_Real]] = None,
+    ) -> NDArray[_Real]: ...
+    def positions(self, b: int) -> NDArray[np.int64]: ...
+    def rollback(self, length: Union[int, NDArray[np.int64]]) -> None: ...
+    def clear(self) -> None: ...
+    def copy_sequence(self, source: int, target: int) -> None: ...
+    def keys(self, b: int) -> _Floats: ...
+    def values(self, b: int) -> _Floats: ...
+    @property
+    def length(self) -> NDArray[np.int64]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def window(self) -> Optional[int]: ...
+
 def rope(
     x: NDArray[_Real],
     positions: NDArray[np.int64],

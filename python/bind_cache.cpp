@@ -1,0 +1,322 @@
+// KvCache with NumPy arrays. rapt::KvCache leaves it to its caller that nobody else is there while it is
+// written to; here a lock does, so that Python threads may share a cache.
+#include <pybind11/stl.h>
+#include <rapt/kv_cache.hpp>
+
+#include <mutex>
+#include <numeric>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "threads.hpp"
+
+namespace rapt::python {
+namespace {
+
+constexpr const char* q_axes = "[batch, n_heads, tokens, head_dim]";
+constexpr const char* k_axes = "[batch, n_kv_heads, tokens, head_dim]";
+constexpr const char* v_axes = "[batch, n_kv_heads, tokens, v_dim]";
+constexpr const char* out_axes = "[batch, n_heads, tokens, v_dim]";
+
+KvDtype dtype_named(const std::string& name) {
+  if (name == "f32") return KvDtype::f32;
+  if (name == "f64") return KvDtype::f64;
+  if (name == "bf16") return KvDtype::bf16;
+  if (name == "f16") return KvDtype::f16;
+  throw invalid_input("dtype: \"" + name + "\", expected \"f32\", \"f64\", \"bf16\" or \"f16\"");
+}
+
+std::optional<RopeOptions> rope_options(std::optional<double> base, bool interleaved) {
+  if (!base) return std::nullopt;
+  return RopeOptions{.base = *base, .interleaved = interleaved};
+}
+
+class Cache {
+ public:
+  explicit Cache(const KvCacheOptions& options) : cache_(options) {}
+
+  Element element() const noexcept {
+    return cache_.options().dtype == KvDtype::f64 ? Element::f64 : Element::f32;
+  }
+  Elements own() const noexcept { return {element()}; }
+  Elements stored() const noexcept {
+    return cache_.options().dtype == KvDtype::f16 ? Elements{Element::f32, Element::f16} : own();
+  }
+  const KvCacheOptions& options() const noexcept { return cache_.options(); }
+
+  /// Calls body(cache) without the GIL; alone when it writes, beside other readers when it reads.
+  template <class Body>
+  void write(Body&& body) {
+    compute([&] {
+      const std::unique_lock lock(mutex_);
+      body(cache_);
+    });
+  }
+  template <class Body>
+  void read(Body&& body) const {
+    compute([&] {
+      const std::shared_lock lock(mutex_);
+      body(cache_);
+    });
+  }
+
+ private:
+  KvCache cache_;
+  mutable std::shared_mutex mutex_;
+};
+
+/// Keys and values of one call: types are checked when it exists.
+struct Chunk {
+  Chunk(const Cache& cache, const py::object& k_object, const py::object& v_object,
+        const py::object& key_mask_object)
+      : k("k", k_object, cache.stored()),
+        v("v", v_object, cache.stored()),
+        key_mask(optional_array("key_mask", key_mask_object, {Element::boolean})) {
+    v.require_element_of(k);
+  }
+
+  std::optional<View<const bool, 2>> mask_view() const {
+    if (!key_mask) return std::nullopt;
+    return key_mask->view<bool, 2>("[batch, tokens]");
+  }
+
+  Array k, v;
+  std::optional<Array> key_mask;
+};
+
+/// Calls body with the type that the cache computes in, T, and that of the chunk, S.
+template <class Body>
+decltype(auto) with_chunk(const Cache& cache, const Chunk& chunk, Body&& body) {
+  if (cache.element() == Element::f64) return body.template operator()<double, double>();
+  if (chunk.k.element() == Element::f16) return body.template operator()<float, f16>();
+  return body.template operator()<float, float>();
+}
+
+void append(Cache& cache, const py::object& k, const py::object& v, const py::object& key_mask,
+            std::optional<double> rope_base, bool rope_interleaved) {
+  const Chunk chunk(cache, k, v, key_mask);
+  with_chunk(cache, chunk, [&]<class T, class S>() {
+    const auto keys = chunk.k.view<S, 4>(k_axes);
+    const auto values = chunk.v.view<S, 4>(v_axes);
+    const KvAppendOptions options{.key_mask = chunk.mask_view(),
+                                  .rope = rope_options(rope_base, rope_interleaved)};
+    cache.write([&](KvCache& own) { own.append(keys, values, options); });
+  });
+}
+
+template <class T>
+NewArray<T, 4> output(const Cache& cache, const View<const T, 4>& q, const std::optional<Array>& out,
+                      const py::object& out_object) {
+  return given_or_new<T, 4>(out, out_object, out_axes,
+                            {q.extents[0], q.extents[1], q.extents[2], *cache.options().v_dim});
+}
+
+py::object attend(Cache& cache, const py::object& q, const py::object& k, const py::object& v,
+                  const py::object& key_mask, std::optional<double> scale, double softcap,
+                  std::optional<double> rope_base, bool rope_interleaved, const py::object& out) {
+  const Array q_array("q", q, cache.own());
+  const Chunk chunk(cache, k, v, key_mask);
+  const auto out_array = optional_array("out", out, cache.own());
+  return with_chunk(cache, chunk, [&]<class T, class S>() -> py::object {
+    const auto queries = q_array.view<T, 4>(q_axes);
+    const auto keys = chunk.k.view<S, 4>(k_axes);
+    const auto values = chunk.v.view<S, 4>(v_axes);
+    const KvAttendOptions options{.key_mask = chunk.mask_view(),
+                                  .scale = scale,
+                                  .softcap = softcap,
+                                  .rope = rope_options(rope_base, rope_interleaved)};
+    const auto result = output<T>(cache, queries, out_array, out);
+    cache.write([&](KvCache& own) { own.attend(queries, keys, values, result.view, options); });
+    return result.array;
+  });
+}
+
+py::object query(const Cache& cache, const py::object& q, const py::object& query_mask,
+                 std::optional<double> scale, double softcap, std::optional<double> rope_base,
+                 bool rope_interleaved, const py::object& out) {
+  const Array q_array("q", q, cache.own());
+  const auto mask = optional_array("query_mask", query_mask, {Element::boolean});
+  const auto out_array = optional_array("out", out, cache.own());
+  return with_real(cache.element(), [&]<class T>() -> py::object {
+    const auto queries = q_array.view<T, 4>(q_axes);
+    KvQueryOptions options{
+        .scale = scale, .softcap = softcap, .rope = rope_options(rope_base, rope_interleaved)};
+    if (mask) options.query_mask = mask->view<bool, 2>("[batch, tokens]");
+    const auto result = output<T>(cache, queries, out_array, out);
+    cache.read([&](const KvCache& own) { own.query(queries, result.view, options); });
+    return result.array;
+  });
+}
+
+py::array length(const Cache& cache) {
+  const std::ptrdiff_t batch = cache.options().batch;
+  const auto result = new_array<std::int64_t, 1>({batch});
+  cache.read([&](const KvCache& own) {
+    for (std::ptrdiff_t b = 0; b < batch; ++b) result.view(b) = own.length(b);
+  });
+  return result.array;
+}
+
+py::array positions(const Cache& cache, std::ptrdiff_t b) {
+  KvPositions held;
+  cache.read([&](const KvCache& own) { held = own.positions(b); });
+  const auto result = new_array<std::int64_t, 1>({held.end - held.begin});
+  std::iota(result.view.data, result.view.data + result.view.extents[0], held.begin);
+  return result.array;
+}
+
+// Keys or values as they are stored. What is held is asked for under the same lock as the copy is made.
+template <class Copy>
+py::array stored_rows(const Cache& cache, std::ptrdiff_t b, std::ptrdiff_t dim, Copy&& copy) {
+  return with_real(cache.element(), [&]<class T>() -> py::array {
+    std::vector<T> rows;
+    std::array<std::ptrdiff_t, 3> extents{};
+    cache.read([&](const KvCache& own) {
+      const KvPositions held = own.positions(b);
+      extents = {own.options().n_kv_heads, held.end - held.begin, dim};
+      rows.resize(static_cast<std::size_t>(extents[0] * extents[1] * extents[2]));
+      copy(own, contiguous(rows.data(), {extents[0], extents[1], extents[2]}));
+    });
+    const auto result = new_array<T, 3>(extents);
+    std::copy(rows.begin(), rows.end(), result.view.data);
+    return result.array;
+  });
+}
+
+void rollback(Cache& cache, const py::object& length) {
+  if (PyIndex_Check(length.ptr()) != 0 && !py::isinstance<py::array>(length)) {
+    const auto tokens = length.cast<std::ptrdiff_t>();
+    cache.write([&](KvCache& own) { own.rollback(tokens); });
+    return;
+  }
+  const auto view = Array("length", length, {Element::i64}).view<std::ptrdiff_t, 1>("[batch]");
+  std::vector<std::ptrdiff_t> lengths;
+  for (std::ptrdiff_t b = 0; b < view.extents[0]; ++b) lengths.push_back(view(b));
+  cache.write([&](KvCache& own) { own.rollback(lengths); });
+}
+
+constexpr const char* cache_doc =
+    R"(Keys and values of sequences that grow, in place; any schedule of chunks and steps has the bits of one
+attention(..., causal="bottom_right", window=window). Python threads may share a cache; only query() runs beside query().)";
+
+constexpr const char* init_doc =
+    R"(__init__(self, batch, n_kv_heads, head_dim, capacity, *, v_dim=None, window=None, dtype="f32")
+--
+
+capacity counts the tokens held of each sequence. With a window (at most capacity) the oldest go when it is full; without
+one more are refused. v_dim is head_dim by default. dtype is the storage: "f32", "f64" (float64 arrays), "bf16" or "f16"
+(float32 arrays, rounded to nearest even when stored; "f16" takes float16 keys and values too).)";
+
+constexpr const char* append_doc =
+    R"(append(self, k, v, *, key_mask=None, rope_base=None, rope_interleaved=False)
+--
+
+Stores k [B, Hkv, T, D] and v [B, Hkv, T, Dv] behind what is there.
+
+key_mask bool [B, T]: False is padding, which is never stored and has no position. rope_base rotates each key at its
+position before it is stored. ValueError beyond the capacity; nothing is then changed.)";
+
+constexpr const char* attend_doc =
+    R"(attend(self, q, k, v, *, key_mask=None, scale=None, softcap=0.0, rope_base=None, rope_interleaved=False, out=None)
+--
+
+append(k, v), and attention of q [B, Hq, T, D] over everything up to each row; returns out [B, Hq, T, Dv].
+
+Row t sees what was stored before and the chunk's real keys up to t, within the window. rope_base rotates q and k.)";
+
+constexpr const char* query_doc =
+    R"(query(self, q, *, query_mask=None, scale=None, softcap=0.0, rope_base=None, rope_interleaved=False, out=None)
+--
+
+Attention of q [B, Hq, T, D] over what is stored; returns out [B, Hq, T, Dv].
+
+Row t stands at position length - T + t; with query_mask bool [B, T] the real rows are the last positions in order and
+the others give zeros. ValueError when a key that a row sees is no longer held.)";
+
+constexpr const char* rollback_doc = R"(rollback(self, length)
+--
+
+Forgets the tokens from `length` on: an int for every sequence, or int64 [B]. ValueError, with the shortest possible
+length, when the window of the next token is no longer held; nothing is then changed.)";
+
+void bind_storage(py::class_<Cache>& type) {
+  type.def_property_readonly("length", &length, "int64 [B]: tokens appended so far")
+      .def("positions", &positions,
+           "positions(self, b)\n--\n\nint64: the positions held of sequence b, ascending.", py::arg("b"))
+      .def("rollback", &rollback, rollback_doc, py::arg("length"))
+      .def(
+          "clear", [](Cache& cache) { cache.write([](KvCache& own) { own.clear(); }); },
+          "clear(self)\n--\n\nForgets every token.")
+      .def(
+          "copy_sequence",
+          [](Cache& cache, std::ptrdiff_t source, std::ptrdiff_t target) {
+            cache.write([&](KvCache& own) { own.copy_sequence(source, target); });
+          },
+          "copy_sequence(self, source, target)\n--\n\nMakes sequence target hold what sequence source holds.",
+          py::arg("source"), py::arg("target"))
+      .def(
+          "keys",
+          [](const Cache& cache, std::ptrdiff_t b) {
+            return stored_rows(cache, b, cache.options().head_dim,
+                               [&](const KvCache& own, const auto& rows) { own.keys(b, rows); });
+          },
+          "keys(self, b)\n--\n\nA copy of the keys held of sequence b, as stored (rotated, rounded): [Hkv, "
+          "held, D].",
+          py::arg("b"))
+      .def(
+          "values",
+          [](const Cache& cache, std::ptrdiff_t b) {
+            return stored_rows(cache, b, *cache.options().v_dim,
+                               [&](const KvCache& own, const auto& rows) { own.values(b, rows); });
+          },
+          "values(self, b)\n--\n\nA copy of the values held of sequence b, as stored: [Hkv, held, Dv].",
+          py::arg("b"))
+      .def_property_readonly(
+          "nbytes",
+          [](const Cache& cache) {
+            std::ptrdiff_t bytes = 0;
+            cache.read([&](const KvCache& own) { bytes = own.nbytes(); });
+            return bytes;
+          },
+          "bytes allocated for keys and values; at least kv_capacity(...)")
+      .def_property_readonly(
+          "capacity", [](const Cache& cache) { return cache.options().capacity; }, "tokens of a sequence")
+      .def_property_readonly(
+          "window", [](const Cache& cache) { return cache.options().window; }, "visible keys, or None");
+}
+
+}  // namespace
+
+void bind_cache(py::module_& module) {
+  const py::object none = py::none();
+  py::class_<Cache> type(module, "KvCache", cache_doc);
+  type.def(py::init([](std::ptrdiff_t batch, std::ptrdiff_t n_kv_heads, std::ptrdiff_t head_dim,
+                       std::ptrdiff_t capacity, std::optional<std::ptrdiff_t> v_dim,
+                       std::optional<std::ptrdiff_t> window, const std::string& dtype) {
+             const KvCacheOptions options{.batch = batch,
+                                          .n_kv_heads = n_kv_heads,
+                                          .head_dim = head_dim,
+                                          .v_dim = v_dim,
+                                          .capacity = capacity,
+                                          .window = window,
+                                          .dtype = dtype_named(dtype)};
+             const py::gil_scoped_release release;
+             return std::make_unique<Cache>(options);
+           }),
+           init_doc, py::arg("batch"), py::arg("n_kv_heads"), py::arg("head_dim"), py::arg("capacity"),
+           py::kw_only(), py::arg("v_dim") = none, py::arg("window") = none, py::arg("dtype") = "f32")
+      .def("append", &append, append_doc, py::arg("k"), py::arg("v"), py::kw_only(),
+           py::arg("key_mask") = none, py::arg("rope_base") = none, py::arg("rope_interleaved") = false)
+      .def("attend", &attend, attend_doc, py::arg("q"), py::arg("k"), py::arg("v"), py::kw_only(),
+           py::arg("key_mask") = none, py::arg("scale") = none, py::arg("softcap") = 0.0,
+           py::arg("rope_base") = none, py::arg("rope_interleaved") = false, py::arg("out") = none)
+      .def("query", &query, query_doc, py::arg("q"), py::kw_only(), py::arg("query_mask") = none,
+           py::arg("scale") = none, py::arg("softcap") = 0.0, py::arg("rope_base") = none,
+           py::arg("rope_interleaved") = false, py::arg("out") = none);
+  bind_storage(type);
+}
+
+}  // namespace rapt::python
