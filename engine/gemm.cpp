@@ -13,7 +13,7 @@ namespace {
 // panel of the right operand (steps_block x NR) stays in L1, a block of the left one (rows_block x
 // steps_block) in L2. Part of no result: any values give the same bits.
 constexpr Size steps_block = 256;
-constexpr Size rows_block = 192;
+constexpr Size rows_block = 96;
 constexpr Size columns_block = 512;
 
 // Row stride of copied left operands: an odd number of cache lines, so that the rows of a tile never share an

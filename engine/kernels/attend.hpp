@@ -57,14 +57,14 @@ struct AttendTile {
 #pragma GCC unroll 1
     for (int r = 0; r < R; ++r) {
       if (rows[r].lo == rows[r].hi) continue;
-      max[r] = exponents_of_row<T, Arch>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows[r],
-                                         s + r * score_stride<T>, exponents + r * score_stride<T>);
+      max[r] = exponents_of_row<T, Arch>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows[r], all,
+                                         common, s + r * score_stride<T>, exponents + r * score_stride<T>);
     }
 #pragma GCC unroll 1
     for (int r = 0; r < R; ++r) {
       if (rows[r].lo == rows[r].hi) continue;
       const T sum =
-          weights_of_row<T, Arch>(rows[r], max[r], s + r * score_stride<T>, exponents + r * score_stride<T>);
+          weights_of_row<T, Arch>(all, max[r], s + r * score_stride<T>, exponents + r * score_stride<T>);
       if (sum == sum) {
         row_done(r, {max[r], sum}, rows[r].hi - rows[r].lo, rows[r].hi - 1);
         give_weights(r);
@@ -86,7 +86,7 @@ struct AttendTile {
     prepare_row<T, S, Arch>(args, args.row[first + r], rows[r], scores, seen);
     args.counts->hidden += rows[r].hi - rows[r].lo - seen.visible;
     if (seen.count > 0) {
-      const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], scores,
+      const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], rows[r], rows[r], scores,
                                               exponents + r * score_stride<T>);
       const T sum = weights_of_row<T, Arch>(rows[r], max, scores, exponents + r * score_stride<T>);
       if (sum != sum) {

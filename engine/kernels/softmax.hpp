@@ -37,12 +37,14 @@ struct PreparedScore {
 };
 
 /// First pass: n into `exponents`, p over s, the largest n returned. Lanes outside `keys` or hidden get p =
-/// 0, n = -inf.
+/// 0, n = -inf. The rows of a tile take the same vectors, those of `all`, masked outside `common`: loops of
+/// one length predict well.
 template <class T, class Arch, class Score>
-RAPT_INLINE T exponents_of_row(Score score, KeyRange keys, T* s, T* exponents) noexcept {
+RAPT_INLINE T exponents_of_row(Score score, KeyRange keys, KeyRange all, KeyRange common, T* s,
+                               T* exponents) noexcept {
   constexpr Size w = width<T, Arch>;
-  const Batch<T, Arch> least = simd::broadcast<Arch>(-std::numeric_limits<T>::infinity()),
-                       zero = simd::broadcast<Arch>(T(0));
+  const Batch<T, Arch> least = simd::broadcast<Arch>(-std::numeric_limits<T>::infinity());
+  const Batch<T, Arch> zero = simd::broadcast<Arch>(T(0));
   Batch<T, Arch> row_max = least;
   const auto whole = [&](Size j) __attribute__((always_inline)) {
     const Exp2<T, Arch> e(score.y(simd::load<Arch>(s + j)));
@@ -59,20 +61,14 @@ RAPT_INLINE T exponents_of_row(Score score, KeyRange keys, T* s, T* exponents) n
     simd::store(s + j, xsimd::select(seen, e.p, zero));
     simd::store(exponents + j, n);
   };
-  const Size first = keys.lo / w * w;
+  Size j = all.lo / w * w;
+  for (; j < common.lo && j < all.hi; j += w) masked(j);
   if constexpr (Score::all_seen) {
-    Size j = first;
-    if (first < keys.lo) {
-      masked(j);
-      j += w;
-    }
 #pragma GCC unroll 2
-    for (; j + w <= keys.hi; j += w) whole(j);
-    if (j < keys.hi) masked(j);
-  } else {
-#pragma GCC unroll 1
-    for (Size j = first; j < keys.hi; j += w) masked(j);
+    for (; j + w <= common.hi; j += w) whole(j);
   }
+#pragma GCC unroll 1
+  for (; j < all.hi; j += w) masked(j);
   return simd::largest_lane(row_max);
 }
 
