@@ -26,12 +26,12 @@ struct TextbookStep {
   }
 };
 
-/// Vectors that a tile of R rows takes at once: NV, and more where few rows would leave the FMA units
-/// waiting.
+/// Vectors that a tile of R rows takes at once: NV, and more where few rows would leave the FMA units waiting
+/// and registers allow.
 template <int R>
-inline constexpr int vectors_at_once = R == 1   ? 4 * NV
-                                       : R == 2 ? 2 * NV
-                                                : NV;
+inline constexpr int vectors_at_once = R == 1        ? 4 * NV
+                                       : R <= MR / 3 ? 2 * NV
+                                                     : NV;
 
 template <class T, class Arch, int R, int V>
 struct Accumulators {
