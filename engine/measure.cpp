@@ -37,6 +37,7 @@ double time_together(int threads, const Body& body) {
   std::barrier ready(threads, [&]() noexcept { start = wall_seconds(); });
   std::barrier done(threads, [&]() noexcept { end = wall_seconds(); });
   std::vector<std::jthread> team;
+  team.reserve(static_cast<std::size_t>(threads));
   for (int thread = 0; thread < threads; ++thread) {
     team.emplace_back([&, thread] {
       ready.arrive_and_wait();
