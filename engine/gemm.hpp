@@ -34,7 +34,7 @@ class PackedMatrix {
 /// stride) is not null. Shapes: a [outer, len, steps], b [steps, groups * width], c [outer, len, groups,
 /// width]. Each element is one chain over the steps in ascending order from +0 and then the bias, so that
 /// nothing depends on blocking, threads or strides. Any sizes from 0, any strides; c has distinct elements
-/// and overlaps neither a nor b. Cost: 2 outer * len * groups * width * steps flop; scratch of some 600 KiB a
+/// and overlaps neither a nor b. Cost: 2 outer * len * groups * width * steps flop; scratch of about 1 MiB a
 /// thread. Throws std::bad_alloc before anything is written.
 template <class T>
 void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/kernel_table.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/simd_lanes.hpp"
 
 namespace rapt::kernels {
 

@@ -4,6 +4,7 @@
 
 #include "kernels/exp.hpp"
 #include "kernels/score.hpp"
+#include "kernels/simd_lanes.hpp"
 
 namespace rapt::kernels {
 
