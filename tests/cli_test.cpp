@@ -1,97 +1,23 @@
 // The command line as a program: what it writes where, and with which exit status.
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "support/program.hpp"
+
 namespace {
 
-const std::string program = RAPT_BINARY_DIR "/bin/rapt";
-const std::string case_file = RAPT_SOURCE_DIR "/tests/cases/first.txt";
+using namespace rapt::test;
 
-struct Finished {
-  int status;
-  std::string out, err;
-  long peak_kib;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// A folder of this test run, gone at its end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "rapt_cli_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) FAIL("no scratch folder");
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
-struct Setting {
-  std::string standard_input = {};  // its bytes
-  std::string output = {};          // a file to write to in place of the scratch one
-  bool closed_pipe = false;         // the reader of the output is gone
-  std::vector<std::string> environment = {};
-};
+const std::string case_file = source_file("tests/cases/first.txt");
 
 Finished run(const std::vector<std::string>& arguments, const Setting& setting = {}) {
-  const Scratch scratch;
-  const std::string in = scratch / "in", out = setting.output.empty() ? scratch / "out" : setting.output,
-                    err = scratch / "err";
-  std::ofstream(in, std::ios::binary) << setting.standard_input;
-  int pipe_ends[2] = {-1, -1};
-  if (setting.closed_pipe && pipe(pipe_ends) != 0) FAIL("no pipe");
-  if (setting.closed_pipe) close(pipe_ends[0]);  // before there is a child that could write in time
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
-    if (setting.closed_pipe) {
-      dup2(pipe_ends[1], STDOUT_FILENO);
-      close(pipe_ends[1]);
-    } else {
-      dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-    }
-    for (const std::string& variable : setting.environment) putenv(const_cast<char*>(variable.c_str()));
-    std::vector<char*> argv{const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(program.c_str(), argv.data());
-    _exit(127);
-  }
-  if (setting.closed_pipe) close(pipe_ends[1]);
-  int status = 0;
-  rusage usage{};
-  if (wait4(child, &status, 0, &usage) != child) FAIL("no child");
-  REQUIRE(WIFEXITED(status));
-  return {WEXITSTATUS(status), setting.output.empty() ? read_file(out) : "", read_file(err), usage.ru_maxrss};
-}
-
-/// Nothing on stdout, one line on stderr, the given status.
-void check_refused(const Finished& finished, int status, const std::string& beginning) {
-  CHECK(finished.status == status);
-  CHECK(finished.out.empty());
-  CHECK(finished.err.rfind(beginning, 0) == 0);
-  REQUIRE_FALSE(finished.err.empty());
-  CHECK(finished.err.find('\n') == finished.err.size() - 1);
+  return run_rapt(arguments, setting);
 }
 
 }  // namespace

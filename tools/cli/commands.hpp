@@ -9,6 +9,8 @@ namespace rapt::cli {
 
 void add_run(CLI::App& app);
 void add_generate(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_capacity(CLI::App& app);
 void add_info(CLI::App& app);
 
 }  // namespace rapt::cli

@@ -6,19 +6,11 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "generate.hpp"
 #include "streams.hpp"
 
 namespace rapt::cli {
 namespace {
-
-struct GenerateOptions {
-  std::int64_t n = 8, d = 16, g = 4, text_len = 8;
-  std::uint64_t seed = 1;
-  double mask_rate = 0;
-  int decimals = 2;
-  bool structured = false;
-  std::string text;
-};
 
 /// xoshiro256** seeded by splitmix64 (Blackman and Vigna, Scrambled linear pseudorandom number generators,
 /// 2021).
@@ -55,9 +47,10 @@ class Random {
   std::array<std::uint64_t, 4> state_;
 };
 
-/// Text on its way to standard output, a chunk at a time.
+/// Text on its way out, a chunk at a time.
 class Text {
  public:
+  explicit Text(const std::function<void(std::string_view)>& write) : write_(write) {}
   void add(std::string_view text) {
     text_ += text;
     if (text_.size() > chunk) flush();
@@ -72,25 +65,15 @@ class Text {
     add(digits);
   }
   void flush() {
-    write_output(text_);
+    write_(text_);
     text_.clear();
   }
 
  private:
   static constexpr std::size_t chunk = 64 * 1024;
+  const std::function<void(std::string_view)>& write_;
   std::string text_;
 };
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  const char* const blanks = " \t\n\v\f\r";
-  for (std::size_t at = text.find_first_not_of(blanks); at != std::string::npos;) {
-    const std::size_t end = text.find_first_of(blanks, at);
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(blanks, end);
-  }
-  return words;
-}
 
 std::vector<std::string> words_of(const GenerateOptions& options, Random& random) {
   static constexpr const char* known[] = {
@@ -200,7 +183,20 @@ void add_rows(Text& text, std::int64_t rows, std::int64_t columns, int decimals,
   }
 }
 
-void generate(const GenerateOptions& options) {
+}  // namespace
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  const char* const blanks = " \t\n\v\f\r";
+  for (std::size_t at = text.find_first_not_of(blanks); at != std::string::npos;) {
+    const std::size_t end = text.find_first_of(blanks, at);
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(blanks, end);
+  }
+  return words;
+}
+
+void generate(const GenerateOptions& options, const std::function<void(std::string_view)>& write) {
   Random random(options.seed);
   const std::vector<std::string> words = words_of(options, random);
   for (const std::string& word : words) {
@@ -221,7 +217,7 @@ void generate(const GenerateOptions& options) {
   }
 
   const std::int64_t n = options.n, d = options.d, g = options.g;
-  Text text;
+  Text text(write);
   text.add(std::to_string(n) + " " + std::to_string(d) + " " + std::to_string(g) + " " +
            std::to_string(words.size()) + "\n");
   for (std::size_t i = 0; i < words.size(); ++i) text.add((i > 0 ? " " : "") + words[i]);
@@ -238,8 +234,6 @@ void generate(const GenerateOptions& options) {
   }
   text.flush();
 }
-
-}  // namespace
 
 void add_generate(CLI::App& app) {
   const auto options = std::make_shared<GenerateOptions>();
@@ -270,7 +264,7 @@ void add_generate(CLI::App& app) {
     const std::int64_t words = std::ssize(split(options->text));
     if (n->count() == 0 && words > 0) options->n = words;
     if (text_len->count() == 0) options->text_len = options->n;
-    generate(*options);
+    generate(*options, write_output);
   });
 }
 

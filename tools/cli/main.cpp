@@ -40,6 +40,8 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   rapt::cli::add_run(app);
   rapt::cli::add_generate(app);
+  rapt::cli::add_explain(app);
+  rapt::cli::add_capacity(app);
   rapt::cli::add_info(app);
   try {
     app.parse(argc, argv);
@@ -63,7 +65,7 @@ int main(int argc, char** argv) {
   } catch (const rapt::cli::unreadable_file& file) {
     return fail(bad_input, file.name + ": cannot be read: " + std::strerror(file.error));
   } catch (const rapt::cli::output_failure& output) {
-    return fail(failed, std::string("standard output: cannot be written: ") + std::strerror(output.error));
+    return fail(failed, output.name + ": cannot be written: " + std::strerror(output.error));
   } catch (const std::bad_alloc&) {
     return fail(failed, "not enough memory");
   } catch (const std::length_error&) {

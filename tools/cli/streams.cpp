@@ -26,15 +26,33 @@ std::size_t InputFile::read(char* buffer, std::size_t size) {
   }
 }
 
-void write_output(std::string_view text) {
+namespace {
+
+void write_all(int descriptor, const std::string& name, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t count = write(descriptor, text.data(), text.size());
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno != EINTR) {
-      throw output_failure{errno};
+      throw output_failure{errno, name};
     }
   }
+}
+
+}  // namespace
+
+void write_output(std::string_view text) { write_all(STDOUT_FILENO, "standard output", text); }
+
+void write_file(const std::string& name, std::string_view text) {
+  const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw output_failure{errno, name};
+  try {
+    write_all(descriptor, name, text);
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+  if (close(descriptor) != 0 && errno != EINTR) throw output_failure{errno, name};
 }
 
 void close_output() {

@@ -11,6 +11,7 @@ namespace rapt::cli {
 /// The output could not be written: exit status 1.
 struct output_failure {
   int error;  // errno
+  std::string name = "standard output";
 };
 
 /// A file cannot be opened or read: exit status 2.
@@ -37,6 +38,9 @@ class InputFile {
 
 /// Writes all of the text to standard output. Throws output_failure.
 void write_output(std::string_view text);
+
+/// Makes a file of the text, in place of what is there. Throws output_failure.
+void write_file(const std::string& name, std::string_view text);
 
 /// Closes standard output: the last moment at which a file system can tell that it lost something. Throws
 /// output_failure.

@@ -1,0 +1,119 @@
+// rapt capacity as a program: its bytes are those of arrays and of KvCache.
+#include <rapt/kv_cache.hpp>
+
+#include <catch2/catch.hpp>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace rapt::test;
+using nlohmann::json;
+
+namespace {
+
+json rows_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "capacity");
+  arguments.emplace_back("--json");
+  const Finished finished = run_rapt(arguments);
+  REQUIRE(finished.status == 0);
+  CHECK(finished.err.empty());
+  return json::parse(finished.out);
+}
+
+}  // namespace
+
+TEST_CASE("rapt capacity: payload by the formula, allocated as KvCache does") {
+  struct Case {
+    std::ptrdiff_t layers, heads, kv_heads, head_dim, v_dim, batch, tokens, itemsize;
+    rapt::KvDtype dtype;
+    const char* name;
+  };
+  for (const Case& c : std::initializer_list<Case>{{3, 8, 2, 64, 64, 2, 300, 4, rapt::KvDtype::f32, "f32"},
+                                                   {1, 6, 3, 5, 9, 1, 256, 8, rapt::KvDtype::f64, "f64"},
+                                                   {2, 4, 4, 33, 33, 3, 1, 2, rapt::KvDtype::bf16, "bf16"},
+                                                   {2, 2, 1, 80, 16, 1, 257, 2, rapt::KvDtype::f16, "f16"}}) {
+    const json rows =
+        rows_of({"--layers", std::to_string(c.layers), "--heads", std::to_string(c.heads), "--kv-heads",
+                 std::to_string(c.kv_heads), "--head-dim", std::to_string(c.head_dim), "--v-dim",
+                 std::to_string(c.v_dim), "--batch", std::to_string(c.batch), "--tokens",
+                 std::to_string(c.tokens), "--dtype", c.name});
+    INFO(rows.dump());
+    std::vector<std::ptrdiff_t> heads;
+    for (const json& row : rows) {
+      heads.push_back(row["kv_heads"]);
+      const std::ptrdiff_t per_token = c.layers * heads.back() * (c.head_dim + c.v_dim) * c.itemsize;
+      CHECK(row["bytes_per_token"] == per_token);
+      CHECK(row["payload_bytes"] == per_token * c.batch * c.tokens);
+      const rapt::KvCache cache({.batch = c.batch,
+                                 .n_kv_heads = heads.back(),
+                                 .head_dim = c.head_dim,
+                                 .v_dim = c.v_dim,
+                                 .capacity = c.tokens,
+                                 .window = std::nullopt,
+                                 .dtype = c.dtype});
+      CHECK(row["allocated_bytes"] == c.layers * cache.nbytes());
+      CHECK(row["of_mha"] == static_cast<double>(heads.back()) / static_cast<double>(c.heads));
+    }
+    std::vector<std::ptrdiff_t> expected{c.heads};
+    if (c.kv_heads > 1 && c.kv_heads < c.heads) expected.push_back(c.kv_heads);
+    expected.push_back(1);
+    CHECK(heads == expected);
+  }
+}
+
+TEST_CASE("rapt capacity --memory: the most tokens that fit") {
+  const std::vector<std::string> shape{"--layers", "2", "--heads", "4", "--head-dim", "16", "--dtype", "f32"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> all = shape;
+    all.insert(all.end(), more);
+    return rows_of(all)[0];
+  };
+  // A token takes 2 layers x 4 heads x 32 elements x 4 bytes = 1 KiB.
+  CHECK(with({"--memory", "3MiB"})["tokens"] == 3072);
+  CHECK(with({"--memory", "3145727"})["tokens"] == 3071);
+  CHECK(with({"--memory", "1.5 KiB"})["tokens"] == 1);
+  CHECK(with({"--memory", "0"})["tokens"] == 0);
+  const json row = with({"--memory", "3MiB"});
+  const std::ptrdiff_t held = row["tokens_in_rapt"];
+  CHECK(row["allocated_bytes"] <= 3 << 20);
+  CHECK(with({"--tokens", std::to_string(held)})["allocated_bytes"] == row["allocated_bytes"]);
+  CHECK(with({"--tokens", std::to_string(held + 1)})["allocated_bytes"] > 3 << 20);
+}
+
+TEST_CASE("rapt capacity: models by name, table and CSV") {
+  const json llama = rows_of({"--model", "llama-3-8b", "--tokens", "8192"});
+  CHECK(llama[1]["kind"] == "GQA");
+  CHECK(llama[1]["payload_bytes"] == 1LL << 30);
+  CHECK(rows_of({"--model", "falcon-7b"}).size() == 2);
+  const Finished table = run_rapt({"capacity", "--tokens", "8192"});
+  CHECK(table.out.find("1073741824 (1.0 GiB)") != std::string::npos);
+  const Finished csv = run_rapt({"capacity", "--csv", "--layers", "1", "--heads", "1", "--head-dim", "8",
+                                 "--dtype", "f32", "--tokens", "1"});
+  CHECK(csv.out.rfind(
+            "kind,kv_heads,bytes_per_token,tokens,payload_bytes,allocated_bytes,of_mha\nMHA,1,64,1,64,", 0) ==
+        0);
+}
+
+TEST_CASE("rapt capacity refuses what it cannot count") {
+  for (const std::vector<std::string>& arguments :
+       std::initializer_list<std::vector<std::string>>{{"--model", "no-such-model"},
+                                                       {"--heads", "8", "--kv-heads", "3"},
+                                                       {"--tokens", "0"},
+                                                       {"--memory", "24GiB", "--tokens", "1"},
+                                                       {"--memory", "-1"},
+                                                       {"--memory", "much"},
+                                                       {"--memory", "16EiB"},
+                                                       {"--memory", "9e9GiB"},
+                                                       {"--dtype", "int8"},
+                                                       {"--csv", "--json"},
+                                                       {"--tokens", "9223372036854775807"},
+                                                       {"--layers", "9223372036854775807"}}) {
+    std::vector<std::string> all{"capacity"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    INFO(arguments[0] << " " << arguments[1]);
+    check_refused(run_rapt(all), 2, "rapt: ");
+  }
+  check_refused(run_rapt({"capacity"}, {.closed_pipe = true}), 1,
+                "rapt: standard output: cannot be written: ");
+}
