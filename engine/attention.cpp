@@ -33,8 +33,7 @@ class AttentionRun {
     }
     const Size head_bytes =
         element_count(most_blocks_, key_block_elements(call) * static_cast<Size>(sizeof(T)));
-    plan_ =
-        plan_attention(call.shape, most_blocks_, head_bytes, !call.options.weights && !call.options.scores);
+    plan_ = plan_attention(call.shape, most_blocks_, head_bytes, call.options.weights || call.options.scores);
     slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
                           2.0 * pairs * static_cast<double>(call.shape.head_dim + call.shape.v_dim));
   }
@@ -176,9 +175,9 @@ class AttentionRun {
   Size most_blocks_ = 0;
   AttentionPlan plan_{};
   Size slots_ = 1;
-  std::vector<RowBlock<AttentionCall<T, S>>> row_blocks_;      // [slots]
-  std::vector<T*> key_blocks_;                  // packed: [wave][most_blocks]; else [slots]
-  std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
+  std::vector<RowBlock<AttentionCall<T, S>>> row_blocks_;  // [slots]
+  std::vector<T*> key_blocks_;                             // packed: [wave][most_blocks]; else [slots]
+  std::vector<kernels::RowState<T>> partials_;             // split: [heads][most_blocks]
 };
 
 template <class T, class S>

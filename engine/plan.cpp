@@ -8,6 +8,8 @@ namespace {
 // A multiple of the tiles' 12, 6 and 4 rows. 96 rows use a block of keys 8 to 16 times from L2; 192 were no
 // faster.
 constexpr std::ptrdiff_t row_block = 96;
+// With weights or scores asked for: so few that the rows' weights are still in L2 when they are divided.
+constexpr std::ptrdiff_t by_product_rows = 24;
 // From here on there are items enough without cutting along the keys.
 constexpr std::ptrdiff_t many_heads = 16;
 // Packed K and V in flight: enough items for the threads, few enough bytes for L2.
@@ -21,11 +23,12 @@ constexpr std::ptrdiff_t heads_for_all = 64;
 }  // namespace
 
 AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
-                             std::ptrdiff_t head_bytes, bool may_split) noexcept {
-  AttentionPlan plan{Schedule::packed, row_block, (shape.rows() + row_block - 1) / row_block, 1};
+                             std::ptrdiff_t head_bytes, bool by_products) noexcept {
+  const std::ptrdiff_t rows = by_products ? by_product_rows : row_block;
+  AttentionPlan plan{Schedule::packed, rows, (shape.rows() + rows - 1) / rows, 1};
   if (plan.row_blocks <= 1 && (key_blocks <= 1 || shape.heads() >= many_heads)) {
     plan.schedule = Schedule::streamed;
-  } else if (may_split && shape.rows() <= most_split_rows) {
+  } else if (!by_products && shape.rows() <= most_split_rows) {
     plan.schedule = Schedule::split;
   } else {
     plan.wave = std::clamp<std::ptrdiff_t>(wave_bytes / std::max<std::ptrdiff_t>(head_bytes, 1), 1,

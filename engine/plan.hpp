@@ -34,9 +34,10 @@ struct AttentionPlan {
 };
 
 /// key_blocks: blocks of 256 keys of the longest sequence. head_bytes: packed K and V of one KV head.
-/// may_split: false where by-products of a row must be written by one worker.
+/// by_products: weights or scores are asked for; a row's are then written by one worker, a few rows at a
+/// time.
 AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
-                             std::ptrdiff_t head_bytes, bool may_split) noexcept;
+                             std::ptrdiff_t head_bytes, bool by_products) noexcept;
 
 /// How rows over stored blocks are cut: nothing needs packing.
 struct CachedPlan {

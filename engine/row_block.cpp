@@ -121,8 +121,16 @@ void RowBlock<Call>::fill_unseen(const View<T, 4>& pairs, const Place& place, co
                                  T value) noexcept {
   const bool interval_is_written = call_.columns(b_) == nullptr && computed(place);
   const Size skip_from = interval_is_written ? keys.begin : 0, skip_to = interval_is_written ? keys.end : 0;
-  for (Size j = 0; j < skip_from; ++j) pairs(b_, place.h, place.i, j) = value;
-  for (Size j = skip_to; j < call_.shape.kv_len; ++j) pairs(b_, place.h, place.i, j) = value;
+  T* row = &pairs(b_, place.h, place.i, 0);
+  const auto fill = [row, value, stride = pairs.strides[3]](Size first, Size last) {
+    if (stride == 1) {
+      std::fill(row + first, row + last, value);
+    } else {
+      for (Size j = first; j < last; ++j) row[j * stride] = value;
+    }
+  };
+  fill(0, skip_from);
+  fill(skip_to, call_.shape.kv_len);
 }
 
 template <class Call>

@@ -134,7 +134,10 @@ struct AttendTile {
     const T* from = s + r * score_stride<T>;
     const Size stride = args.modifiers->weights_stride;
     if (args.column == nullptr && stride == 1) {
-      for (Size j = rows[r].lo; j < rows[r].hi; ++j) to[args.block_start + j] = from[j];
+      constexpr Size w = width<T, Arch>;
+      Size j = rows[r].lo;
+      for (; j + w <= rows[r].hi; j += w) simd::store(to + args.block_start + j, simd::load<Arch>(from + j));
+      for (; j < rows[r].hi; ++j) to[args.block_start + j] = from[j];
     } else {
       for (Size j = rows[r].lo; j < rows[r].hi; ++j) at_key(args, to, stride, j) = from[j];
     }
