@@ -10,6 +10,7 @@ namespace rapt::cli {
 void add_run(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_profile(CLI::App& app);
 void add_capacity(CLI::App& app);
 void add_info(CLI::App& app);
 

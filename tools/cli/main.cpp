@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "commands.hpp"
+#include "plot.hpp"
 #include "streams.hpp"
 
 namespace {
@@ -41,6 +42,7 @@ int run_program(int argc, char** argv) {
   rapt::cli::add_run(app);
   rapt::cli::add_generate(app);
   rapt::cli::add_explain(app);
+  rapt::cli::add_profile(app);
   rapt::cli::add_capacity(app);
   rapt::cli::add_info(app);
   try {
@@ -66,6 +68,8 @@ int main(int argc, char** argv) {
     return fail(bad_input, file.name + ": cannot be read: " + std::strerror(file.error));
   } catch (const rapt::cli::output_failure& output) {
     return fail(failed, output.name + ": cannot be written: " + std::strerror(output.error));
+  } catch (const rapt::cli::plot_failure& plot) {
+    return fail(failed, std::string("--plot: ") + plot.what());
   } catch (const std::bad_alloc&) {
     return fail(failed, "not enough memory");
   } catch (const std::length_error&) {

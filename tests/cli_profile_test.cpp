@@ -1,0 +1,114 @@
+// rapt profile as a program: exact counts, exponents beside the predicted ones, and a plot. Times are not
+// asserted: they are the machine's.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <initializer_list>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+using namespace rapt::test;
+using nlohmann::json;
+
+namespace {
+
+/// Small and quick, whatever the machine does.
+std::vector<std::string> quick(std::initializer_list<std::string> more) {
+  std::vector<std::string> all{"profile",    "--n",  "16:64",    "--d", "8:32",      "--g", "1:8",
+                               "--text-len", "4:32", "--points", "3",   "--repeats", "1"};
+  all.insert(all.end(), more);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("rapt profile: operations are the closed forms") {
+  const Finished finished = run_rapt(quick({"--json"}));
+  REQUIRE(finished.status == 0);
+  CHECK(finished.err.empty());  // no progress bar in a pipe
+  std::map<std::string, int> seen;
+  for (const json& row : json::parse(finished.out)) {
+    const std::int64_t n = row["n"], d = row["d"], g = row["g"], words = row["text_len"];
+    const std::int64_t pairs = n * (n + 1) / 2, generated = g * n + g * (g + 1) / 2;
+    const std::map<std::string, std::int64_t> expected{
+        {"1 one-hot", words * words},
+        {"2 projection", 3 * n * d * d},
+        {"3 scores", pairs * d},
+        {"4 weights", pairs},
+        {"5 output", pairs * d},
+        {"3-5 fused", 2 * pairs * d},
+        {"6 generation", 3 * g * d * d + 2 * generated * d},
+        {"6 without cache", (2 * generated + 3 * g) * d * d + 2 * generated * d}};
+    INFO(row.dump());
+    CHECK(row["operations"] == expected.at(row["stage"]));
+    CHECK(row["seconds"] > 0.0);
+    CHECK(row["fitted_exponent"].is_number());
+    ++seen[row["stage"]];
+    if (row["stage"] == "2 projection") {
+      CHECK(std::abs(row["predicted_exponent"].get<double>() - (row["sweep"] == "d" ? 2 : 1)) < 1e-9);
+    }
+  }
+  CHECK(seen.size() == 8);
+}
+
+TEST_CASE("rapt profile: table and CSV") {
+  const Finished table = run_rapt(quick({}));
+  CHECK(table.status == 0);
+  CHECK(table.out.find("predicted") != std::string::npos);
+  const std::string csv = run_rapt(quick({"--csv"})).out;
+  CHECK(csv.rfind("sweep,stage,n,d,g,text_len,seconds,operations,", 0) == 0);
+}
+
+TEST_CASE("rapt profile: an interrupt and a used up budget leave what was measured") {
+  const Finished interrupted =
+      run_rapt({"profile", "--csv", "--points", "100", "--repeats", "1000"}, {.interrupt_after_ms = 1500});
+  CHECK(interrupted.status == 0);
+  CHECK(interrupted.err.rfind("rapt: interrupted", 0) == 0);
+  CHECK(interrupted.out.rfind("sweep,stage,", 0) == 0);
+  const Finished late = run_rapt({"profile", "--budget", "0.01", "--json"});
+  CHECK(late.status == 0);
+  CHECK(late.err.find("--budget") != std::string::npos);
+  CHECK(json::parse(late.out).is_array());
+}
+
+TEST_CASE("rapt profile --plot draws with gnuplot, or names the package and still writes the numbers") {
+  const Scratch scratch;
+  const std::string path = scratch / "plot.svg";
+  const Finished without = run_rapt(quick({"--plot", path}), {.environment = {"PATH=/no/such/folder"}});
+  CHECK(without.status == 1);
+  CHECK(without.err.find("gnuplot-nox") != std::string::npos);
+  CHECK(without.out.find("predicted") != std::string::npos);
+  if (run_program("gnuplot", {"--version"}).status != 0) {
+    std::cout << "skipped: needs gnuplot-nox" << std::endl;
+    return;
+  }
+  const std::string png = scratch / "plot's.png";
+  CHECK(run_rapt(quick({"--plot", path})).status == 0);
+  CHECK(read_file(path).find("stage 2 projection") != std::string::npos);
+  CHECK(run_rapt(quick({"--plot", png})).status == 0);
+  CHECK(read_file(png).rfind("\x89PNG", 0) == 0);
+  CHECK(run_rapt(quick({"--plot", "/no/such/folder/plot.svg"})).status == 1);
+}
+
+TEST_CASE("rapt profile refuses bad options before it measures") {
+  for (const std::vector<std::string>& arguments :
+       std::initializer_list<std::vector<std::string>>{{"--n", "64"},
+                                                       {"--n", "64:32"},
+                                                       {"--d", "0:8"},
+                                                       {"--g", "1:x"},
+                                                       {"--n", "1:70000"},
+                                                       {"--points", "2"},
+                                                       {"--repeats", "0"},
+                                                       {"--budget", "-1"},
+                                                       {"--csv", "--json"},
+                                                       {"--plot", "plot.gif"}}) {
+    std::vector<std::string> all{"profile"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    INFO(arguments[0] << " " << arguments[1]);
+    check_refused(run_rapt(all), 2, "rapt: ");
+  }
+  check_refused(run_rapt(quick({}), {.closed_pipe = true}), 1, "rapt: standard output: cannot be written: ");
+}

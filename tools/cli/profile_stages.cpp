@@ -1,0 +1,233 @@
+#include "profile_stages.hpp"
+
+#include <rapt/attention.hpp>
+#include <rapt/embedding.hpp>
+#include <rapt/kv_cache.hpp>
+#include <rapt/projection.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dispatch.hpp"
+#include "kernels/kernel_table.hpp"
+#include "workspace.hpp"
+
+namespace rapt::cli {
+namespace {
+
+std::vector<double> numbers(Size count) {
+  std::vector<double> all(static_cast<std::size_t>(count));
+  std::uint64_t state = 1;
+  for (double& number : all) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    number = static_cast<double>(state >> 11) * 0x1p-53 - 0.5;
+  }
+  return all;
+}
+
+std::vector<double> zeros(Size count) { return std::vector<double>(static_cast<std::size_t>(count)); }
+
+void softmax(double* row, Size keys) {
+  const double largest = *std::max_element(row, row + keys);
+  double sum = 0;
+  for (Size j = 0; j < keys; ++j) sum += row[j] = std::exp(row[j] - largest);
+  for (Size j = 0; j < keys; ++j) row[j] /= sum;
+}
+
+}  // namespace
+
+/// One head. Stages 3 to 5 make the kernel calls of the pipeline, in its blocks of rows, but one stage over
+/// all rows before the next.
+struct ProfiledStages::Data {
+  explicit Data(const ProfileSize& size)
+      : n(size.n),
+        d(size.d),
+        g(size.g),
+        x(numbers((n + g) * d)),
+        q(zeros((n + g) * d)),
+        k(q),
+        v(q),
+        out(q),
+        scores(zeros(n * n)),
+        weights(zeros(n * n)),
+        keys(d * round_up(n, kernels.NR)),
+        values(n * round_up(d, kernels.NR)),
+        cache({.batch = 1,
+               .n_kv_heads = 1,
+               .head_dim = d,
+               .v_dim = std::nullopt,
+               .capacity = n + g,
+               .window = std::nullopt,
+               .dtype = KvDtype::f64}) {
+    input.n = n;
+    input.d = d;
+    for (Size i = 0; i < size.text_len; ++i) input.words.push_back("w" + std::to_string(i));
+    const std::vector<double> weight = numbers(d * d);
+    for (auto& one : projections) one.emplace_back(contiguous(weight.data(), {d, d}));
+    project_rows(0, n, true);
+    pack();
+    score();
+    weigh();
+    cache.append(rows(k, 0, n), rows(v, 0, n));
+  }
+
+  static View<double, 4> rows(std::vector<double>& all, Size first, Size count, Size d) {
+    return contiguous(all.data() + first * d, {1, 1, count, d});
+  }
+  View<double, 4> rows(std::vector<double>& all, Size first, Size count) const {
+    return rows(all, first, count, d);
+  }
+
+  void project_rows(Size first, Size count, bool with_query) {
+    const auto to = [&](const Projection<double>& weights_of, std::vector<double>& y) {
+      project(contiguous<const double>(x.data() + first * d, {1, count, d}), weights_of,
+              contiguous(y.data() + first * d, {1, count, d}), Arithmetic::textbook);
+    };
+    if (with_query) to(projections[0][0], q);
+    to(projections[1][0], k);
+    to(projections[2][0], v);
+  }
+
+  void pack() {
+    kernels.pack({.source = k.data(),
+                  .step_stride = 1,
+                  .column_stride = d,
+                  .step_index = nullptr,
+                  .column_index = nullptr,
+                  .steps = d,
+                  .columns = n,
+                  .panels = keys.get(),
+                  .panel_stride = d * kernels.NR});
+    kernels.pack({.source = v.data(),
+                  .step_stride = d,
+                  .column_stride = 1,
+                  .step_index = nullptr,
+                  .column_index = nullptr,
+                  .steps = n,
+                  .columns = d,
+                  .panels = values.get(),
+                  .panel_stride = n * kernels.NR});
+  }
+
+  void one_hot() {
+    pipeline::Result result;
+    result.vocabulary =
+        OneHotTable(std::vector<std::string_view>(input.words.begin(), input.words.end())).words();
+    const auto sink = [&](std::string_view chunk) { return printed += chunk.size(), true; };
+    static_cast<void>(pipeline::print(input, result, sink, pipeline::Stages::none().with(1)));
+  }
+
+  void score() {
+    const double root = std::sqrt(static_cast<double>(d));
+    for (Size first = 0; first < n; first += block_rows) {
+      const Size count = std::min(block_rows, n - first);
+      double* to = scores.data() + first * n;
+      kernels.multiply_textbook({.a = q.data() + first * d,
+                                 .a_stride = d,
+                                 .b = keys.get(),
+                                 .b_stride = d * kernels.NR,
+                                 .c = to,
+                                 .c_stride = n,
+                                 .rows = count,
+                                 .columns = first + count,
+                                 .steps = d,
+                                 .accumulate = false});
+      for (Size r = 0; r < count; ++r) {
+        for (Size j = 0; j <= first + r; ++j) to[r * n + j] /= root;
+      }
+    }
+  }
+
+  void weigh() {
+    for (Size i = 0; i < n; ++i) {
+      std::copy_n(scores.data() + i * n, i + 1, weights.data() + i * n);
+      softmax(weights.data() + i * n, i + 1);
+    }
+  }
+
+  void sum() {
+    for (Size first = 0; first < n; first += block_rows) {
+      const Size count = std::min(block_rows, n - first);
+      kernels::MultiplyArgs<double> args{.a = weights.data() + first * n,
+                                         .a_stride = n,
+                                         .b = values.get(),
+                                         .b_stride = n * kernels.NR,
+                                         .c = out.data() + first * d,
+                                         .c_stride = d,
+                                         .rows = count,
+                                         .columns = d,
+                                         .steps = first + 1,
+                                         .accumulate = false};
+      kernels.multiply_textbook(args);
+      args.rows = 1;
+      args.b += args.steps * kernels.NR;
+      args.accumulate = true;
+      for (Size r = 1; r < count; ++r) {
+        args.a = weights.data() + (first + r) * n + first + 1;
+        args.c = out.data() + (first + r) * d;
+        args.steps = r;
+        kernels.multiply_textbook(args);
+      }
+    }
+  }
+
+  void generate_with_cache() {
+    cache.rollback(n);
+    for (Size t = n; t < n + g; ++t) {
+      project_rows(t, 1, true);
+      cache.attend(rows(q, t, 1), rows(k, t, 1), rows(v, t, 1), rows(out, t, 1));
+    }
+  }
+
+  /// Keys and values of all rows anew for every token.
+  void generate_without_cache() {
+    for (Size t = n; t < n + g; ++t) {
+      project_rows(0, t + 1, false);
+      project_rows(t, 1, true);
+      attend(t, 1, t + 1, Causal::none);
+    }
+  }
+
+  void attend(Size first, Size count, Size keys_seen, Causal causal) {
+    AttentionOptions<double> options;
+    options.causal = causal;
+    attention(rows(q, first, count), rows(k, 0, keys_seen), rows(v, 0, keys_seen), rows(out, first, count),
+              options);
+  }
+
+  static constexpr Size block_rows = 16;
+  const kernels::Kernels<double>& kernels = active_kernels().f64;
+  Size n, d, g;
+  pipeline::Input input;
+  std::vector<double> x, q, k, v, out;  // [n + g, d]
+  std::vector<double> scores, weights;  // [n, n]
+  std::vector<Projection<double>> projections[3];
+  AlignedArray<double> keys, values;
+  KvCache cache;
+  std::size_t printed = 0;
+};
+
+ProfiledStages::ProfiledStages(const ProfileSize& size) : data_(std::make_unique<Data>(size)) {
+  Data* const data = data_.get();
+  pipeline::Input counted = data->input;
+  counted.g = size.g;
+  counted.mask.assign(static_cast<std::size_t>(size.n), 1);
+  const pipeline::Operations operations = pipeline::operations(counted);
+  // Each of g tokens projects k and v of every row so far again, and q, k and v of its own row once more.
+  const Size seen = size.g * size.n + size.g * (size.g + 1) / 2;
+  const Size without_cache = (2 * seen + 3 * size.g) * size.d * size.d + 2 * seen * size.d;
+  all_ = {{"1 one-hot", operations.one_hot_cells, [data] { data->one_hot(); }},
+          {"2 projection", operations.projection, [data] { data->project_rows(0, data->n, true); }},
+          {"3 scores", operations.scores, [data] { data->score(); }},
+          {"4 weights", operations.exponentials, [data] { data->weigh(); }},
+          {"5 output", operations.output, [data] { data->sum(); }},
+          {"6 generation", operations.generation, [data] { data->generate_with_cache(); }},
+          {"6 without cache", without_cache, [data] { data->generate_without_cache(); }},
+          {"3-5 fused", operations.scores + operations.output,
+           [data] { data->attend(0, data->n, data->n, Causal::top_left); }}};
+}
+
+ProfiledStages::~ProfiledStages() = default;
+
+}  // namespace rapt::cli
