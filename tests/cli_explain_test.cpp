@@ -70,6 +70,15 @@ bool missing(const std::string& program, const char* package) {
   return true;
 }
 
+/// The page as Chromium has it after its scripts, and what they said.
+Finished browse(const Scratch& scratch, const std::string& path) {
+  return run_program("chromium",
+                     {"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                      "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                      "--user-data-dir=" + (scratch / "profile"), "--enable-logging=stderr", "--dump-dom",
+                      "file://" + path});
+}
+
 }  // namespace
 
 TEST_CASE("rapt explain: weights are those of the staged program, every visible key in order") {
@@ -174,14 +183,39 @@ TEST_CASE("rapt explain --html in a browser: no error, and the cells are there")
   const Scratch scratch;
   const std::string path = scratch / "page.html";
   REQUIRE(run_rapt({"explain", "--html", path, "--text", "<script>throw(1)</s the cat & cat"}).status == 0);
-  const Finished browser = run_program(
-      "chromium", {"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                   "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                   "--user-data-dir=" + (scratch / "profile"), "--enable-logging=stderr", "--dump-dom",
-                   "file://" + path});
+  const Finished browser = browse(scratch, path);
   REQUIRE(browser.status == 0);
   CHECK(browser.err.find("CONSOLE") == std::string::npos);
   CHECK(map_of(browser.out) == map_of(read_file(path)));
   CHECK(map_of(browser.out)[0][0] == "1.000");
   CHECK(browser.out.find("&lt;script&gt;throw(1)&lt;/s") != std::string::npos);
+}
+
+TEST_CASE("rapt explain --html in a browser: keys and pointer tell what a cell is") {
+  if (missing("chromium", "chromium")) return;
+  const Scratch scratch;
+  const std::string path = scratch / "page.html";
+  REQUIRE(run_rapt({"explain", "--html", path, first_case}).status == 0);
+  const auto told_after = [&](const std::string& script) {
+    const std::string moved = scratch / "moved.html";
+    std::ofstream(moved) << read_file(path) << "<script>" << script << "</script>";
+    const Finished browser = browse(scratch, moved);
+    CHECK(browser.status == 0);
+    CHECK(browser.err.find("CONSOLE") == std::string::npos);
+    const std::string beginning = "aria-live=\"polite\">";
+    const std::size_t begin = browser.out.find(beginning) + beginning.size();
+    return browser.out.substr(begin, browser.out.find('<', begin) - begin);
+  };
+  const std::string press =
+      "document.querySelector('.map tbody td').focus();"
+      "const press = key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: "
+      "true}));";
+  CHECK(told_after(press + "press('ArrowDown');") == "cat[1] looks at the[0]: 0.048");
+  CHECK(told_after(press + "press('ArrowUp'); press('ArrowRight');") ==
+        "the[0] cannot look at cat[1]: it comes later");
+  CHECK(told_after(press + "press('PageDown'); press('End'); press('End');") ==
+        "Gen 1 looks at itself: 0.289");
+  CHECK(told_after("for (const cell of document.querySelectorAll('.map th, .map td'))"
+                   "cell.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));") ==
+        "Gen 1 looks at itself: 0.289");
 }
