@@ -223,8 +223,8 @@ void add_capacity(CLI::App& app) {
         ->check(CLI::Range(Size{1}, std::numeric_limits<Size>::max()))
         ->type_name("N");
   };
-  std::vector<std::string> names;
-  for (const Model& model : models) names.emplace_back(model.name);
+  std::vector<std::string> names(models.size());
+  std::transform(models.begin(), models.end(), names.begin(), [](const Model& model) { return model.name; });
   command
       ->add_option("--model", options->model, "A known shape (default llama-3-8b), which the options change")
       ->check(CLI::IsMember(names))
