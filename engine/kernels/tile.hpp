@@ -26,6 +26,9 @@ struct TextbookStep {
   }
 };
 
+/// Rows of the tiles below the largest. More sizes (8, 2) cost compile time and won nothing.
+inline constexpr int half_tile = 4;
+
 /// Vectors that a tile of R rows takes at once: NV, and more where few rows would leave the FMA units waiting
 /// and registers allow.
 template <int R>
@@ -73,6 +76,22 @@ struct Panels {
       simd::pin(right[v]);
     }
   }
+
+  /// Asks for what a tile of V vectors reads some steps after step s: 4 KiB of a panel, which is what memory
+  /// delivers in its latency. Small tiles only, which read a panel faster than memory gives it: a decode step
+  /// from memory takes 0.65 of the time, one from L3 0.9.
+  template <class T, class Arch, int V>
+  RAPT_INLINE void prefetch(Size s) const noexcept {
+    constexpr Size step_bytes = NR<T, Arch> * static_cast<Size>(sizeof(S)), line = 64;
+    constexpr Size steps = 4096 / step_bytes;
+#pragma GCC unroll 16
+    for (int v = 0; v < V; v += NV) {
+      const S* to = at + (v / NV) * panel_stride + (s + steps) * step_stride;
+#pragma GCC unroll 4
+      for (Size byte = 0; byte < step_bytes; byte += line)
+        __builtin_prefetch(reinterpret_cast<const char*>(to) + byte);
+    }
+  }
 };
 
 template <class Step, class T, class Arch, int R, int V, class S>
@@ -80,6 +99,7 @@ RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
                            Size s) noexcept {
   Batch<T, Arch> right[V];
   b.template load<T, Arch, V>(s, right);
+  if constexpr (R <= half_tile) b.template prefetch<T, Arch, V>(s);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     const Batch<T, Arch> left = simd::broadcast<Arch>(a[r * a_stride + s]);
@@ -114,9 +134,6 @@ RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noe
   else if constexpr (V > 1)
     for_vectors<1>(vectors, body, first);
 }
-
-/// Rows of the tiles below the largest. More sizes (8, 2) cost compile time and won nothing.
-inline constexpr int half_tile = 4;
 
 /// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest, then 4, then 1.
 template <int Largest = MR, class Body>
