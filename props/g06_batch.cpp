@@ -1,5 +1,6 @@
 // G06: a batch entry does not depend on the others.
 #include "generators.hpp"
+#include "support/kv_gen.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -45,6 +46,22 @@ TEST_CASE("G06 a batch entry does not depend on the others") {
         require_same(isa, data, difference("weights", entry(*all.weights, b, batch), *alone.weights));
         require_same(isa, data, difference("scores", entry(*all.scores, b, batch), *alone.scores));
         require_same(isa, data, difference("lse", entry(*all.lse, b, batch), *alone.lse));
+      }
+    });
+  });
+}
+
+TEST_CASE("G06 a sequence of a cache does not depend on the others") {
+  rc::prop("each sequence alone gives its bits in the batch", [] {
+    const Problem problem = *cacheable_problems();
+    const Data data = make_data(problem);
+    const Chunks chunks = *gen::chunks_of(problem.q_len);
+    const std::ptrdiff_t batch = data.q.extents[0], capacity = *capacities(problem);
+    for_each_isa([&](const Isa& isa) {
+      const Answer all = run_cached(data, chunks, capacity);
+      for (std::ptrdiff_t b = 0; b < batch; ++b) {
+        const Answer alone = run_cached(entry(data, b), chunks, capacity);
+        require_same(isa, data, difference("out", entry(all.out, b, batch), alone.out));
       }
     });
   });

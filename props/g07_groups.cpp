@@ -1,5 +1,6 @@
 // G07: grouped heads equal full heads with repeated K and V.
 #include "generators.hpp"
+#include "support/kv_gen.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -35,6 +36,23 @@ TEST_CASE("G07 grouped heads equal full heads with repeated K and V") {
       // The full call stores, and reads, its heads more often.
       expected.report.bytes_read /= grouped.q.extents[1] / grouped.k.extents[1];
       require_same(isa, grouped, difference(expected, actual));
+    });
+  });
+}
+
+TEST_CASE("G07 grouped heads over a cache equal full heads with repeated K and V") {
+  rc::prop("any chunks", [] {
+    const Problem problem = *cacheable_problems();
+    const Data grouped = make_data(problem);
+    Data full = grouped;
+    full.k = repeat_heads(grouped.k, grouped.q.extents[1]);
+    full.v = repeat_heads(grouped.v, grouped.q.extents[1]);
+    const Chunks chunks = *gen::chunks_of(problem.q_len);
+    const std::ptrdiff_t capacity = *capacities(problem);
+    for_each_isa([&](const Isa& isa) {
+      Answer expected = run_cached(full, chunks, capacity);
+      expected.report.bytes_read /= grouped.q.extents[1] / grouped.k.extents[1];
+      require_same(isa, grouped, difference(expected, run_cached(grouped, chunks, capacity)));
     });
   });
 }

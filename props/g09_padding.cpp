@@ -3,6 +3,7 @@
 
 #include "generators.hpp"
 #include "support/fill.hpp"
+#include "support/kv_gen.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -126,6 +127,22 @@ TEST_CASE("G09 keys beyond key_lengths change no row") {
     longer.key_lengths = data.key_lengths.value_or(whole);
     for_each_isa([&](const Isa& isa) {
       require_real_rows(isa, data, run(data, all_outputs), run(longer, all_outputs), keys, queries);
+    });
+  });
+}
+
+TEST_CASE("G09 padding anywhere in what a cache is given changes no real row") {
+  rc::prop("scattered through any chunks", [] {
+    const Problem problem = *cacheable_problems();
+    const Data data = make_data(problem);
+    const Map map = scattered(problem.kv_len, *rc::gen::inRange<std::uint64_t>(0, 1000));
+    Data with_padding = padded(data, map, map);
+    with_padding.query_mask.reset();  // rows of padded tokens are computed, and dropped below
+    const Chunks chunks = *gen::chunks_of(std::ssize(map));
+    const std::ptrdiff_t capacity = *capacities(problem);
+    for_each_isa([&](const Isa& isa) {
+      const Answer actual = run_cached(with_padding, chunks, capacity);
+      require_same(isa, data, difference("out", run(data).out, without_padding(actual.out, 2, map)));
     });
   });
 }

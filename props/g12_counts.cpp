@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generators.hpp"
+#include "support/kv_gen.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -65,6 +66,21 @@ TEST_CASE("G12 a causal prefill counts T(T+1)/2 pairs a head, a window W(W+1)/2 
       const Data band = make_data(problem);
       if (run(band).report.dot_products != problem.n_heads * (w * (w + 1) / 2 + (t - w) * w))
         require_same(isa, band, "band");
+    });
+  });
+}
+
+TEST_CASE("G12 a cache's counts are those of one uncached call, and it stores no padding") {
+  rc::prop("dot_products and visible_pairs over any chunks", [] {
+    const Problem problem = *cacheable_problems();
+    const Data data = make_data(problem);
+    const Chunks chunks = *gen::chunks_of(problem.q_len);
+    const std::ptrdiff_t capacity = *capacities(problem);
+    const std::ptrdiff_t pairs = sum(visible_pairs(data));
+    for_each_isa([&](const Isa& isa) {
+      const AttentionReport report = run_cached(data, chunks, capacity).report;
+      if (report.dot_products != pairs) require_same(isa, data, "dot_products");
+      if (report.visible_pairs != pairs) require_same(isa, data, "visible_pairs");
     });
   });
 }

@@ -73,6 +73,27 @@ rc::Gen<Problem> problems(std::ptrdiff_t work) {
   });
 }
 
+rc::Gen<Problem> cacheable_problems() {
+  return rc::gen::exec([] {
+    Problem p = *problems();
+    p.causal = Causal::bottom_right;
+    p.q_len = p.kv_len = *rc::gen::oneOf(lengths(40), lengths(600));
+    // A square of 600 with the sizes of problems() would take a definition too long.
+    if (p.kv_len > 60)
+      p.batch = p.n_kv_heads = p.n_heads = 1, p.head_dim = std::min<std::ptrdiff_t>(p.head_dim, 9);
+    if (p.kv_len > 60) p.v_dim = std::min<std::ptrdiff_t>(p.v_dim, 9);
+    if (!p.window && once_in(2)) p.window = 1 + *lengths(300);
+    p.key_lengths = p.bias = p.alibi = false;
+    p.query_mask = p.attend = Mask::absent;
+    return p;
+  });
+}
+
+rc::Gen<std::ptrdiff_t> capacities(const Problem& problem) {
+  const std::ptrdiff_t least = problem.window.value_or(std::max<std::ptrdiff_t>(problem.kv_len, 1));
+  return rc::gen::oneOf(rc::gen::just(least), rc::gen::inRange(least, least + 400));
+}
+
 void require_same(const Isa& isa, const Data& data, const std::string& difference) {
   if (!difference.empty()) RC_FAIL(format(data.problem) + " on " + isa.table->name + '\n' + difference);
 }

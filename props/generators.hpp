@@ -25,6 +25,12 @@ rc::Gen<std::ptrdiff_t> dims();
 /// Any valid problem with at most `work` multiply-adds.
 rc::Gen<Problem> problems(std::ptrdiff_t work = 300'000);
 
+/// A problem that a KvCache can be given in chunks: square, bottom_right, with none of what a cache has not.
+rc::Gen<Problem> cacheable_problems();
+
+/// A capacity that holds the problem: any from its window or, without one, its length on.
+rc::Gen<std::ptrdiff_t> capacities(const Problem& problem);
+
 /// Fails the property with the ISA, the problem and what differs, unless `difference` is empty.
 void require_same(const Isa& isa, const Data& data, const std::string& difference);
 

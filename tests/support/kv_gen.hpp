@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "support/kv_model.hpp"
+#include "support/kv_run.hpp"
 
 namespace rapt::test {
 
@@ -72,6 +73,22 @@ inline rc::Gen<KvOperation> kv_operation() {
 
 inline rc::Gen<std::vector<KvOperation>> kv_schedule() {
   return rc::gen::scale(0.12, rc::gen::container<std::vector<KvOperation>>(kv_operation()));
+}
+
+/// Consecutive chunks of `len` tokens together: one call, steps of one, sizes around tiles, or anything.
+inline rc::Gen<Chunks> chunks_of(std::ptrdiff_t len) {
+  return rc::gen::exec([len] {
+    Chunks chunks;
+    const int kind = *rc::gen::inRange(0, 4);
+    for (std::ptrdiff_t left = len; left > 0; left -= chunks.back()) {
+      const std::ptrdiff_t next = kind == 0   ? left
+                                  : kind == 1 ? 1
+                                  : kind == 2 ? *rc::gen::element<std::ptrdiff_t>(1, 7, 16, 64, 255, 256, 257)
+                                              : *rc::gen::inRange<std::ptrdiff_t>(0, left + 1);
+      chunks.push_back(std::min(next, left));
+    }
+    return chunks;
+  });
 }
 
 }  // namespace rapt::test::gen

@@ -4,212 +4,12 @@
 #include <rapt/error.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <type_traits>
+#include <utility>
 
-#include "reference/attention_definition.hpp"
-#include "support/answer.hpp"
-#include "support/fill.hpp"
-#include "support/place.hpp"
+#include "support/kv_expect.hpp"
 
 namespace rapt::test {
-namespace {
-
 using Size = std::ptrdiff_t;
-
-template <class S>
-using ElementOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
-
-template <class S>
-constexpr Dtype dtype_of = std::is_same_v<S, double>  ? Dtype::f64
-                           : std::is_same_v<S, float> ? Dtype::f32
-                           : std::is_same_v<S, bf16>  ? Dtype::bf16
-                                                      : Dtype::f16;
-
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
-/// The arguments of one operation.
-template <class S>
-struct KvArguments {
-  using T = ElementOf<S>;
-  Array<4> q, k, v;
-  std::optional<Array<2>> mask;
-  std::optional<double> scale;
-  double softcap = 0;
-  std::optional<RopeOptions> rope;
-
-  KvArguments(const KvSetting& setting, const KvOperation& operation) {
-    const Size len = operation.size;
-    const auto draw = [&](std::uint64_t stream, std::array<Size, 4> shape) {
-      Array<4> array(shape);
-      for (std::size_t i = 0; i < array.values.size(); ++i)
-        array.values[i] = static_cast<T>(2 * random_unit(operation.seed, stream, i));
-      return array;
-    };
-    q = draw(0, {setting.batch, setting.n_kv_heads * setting.group, len, setting.head_dim});
-    k = draw(1, {setting.batch, setting.n_kv_heads, len, setting.head_dim});
-    v = draw(2, {setting.batch, setting.n_kv_heads, len, setting.v_dim});
-    if (operation.careful) {
-      scale = random_unit(operation.seed, 3, 0);
-      softcap = random_below(operation.seed, 3, 1, 2) == 0 ? 0 : 1.5;
-    }
-    if (operation.rotated && setting.head_dim % 2 == 0)
-      rope = RopeOptions{.base = random_below(operation.seed, 4, 0, 2) == 0 ? 10000.0 : 7.0,
-                         .interleaved = random_below(operation.seed, 4, 1, 2) == 0};
-    // A NaN token now and then: it must reach the rows that see it, and be gone once rolled back.
-    if (len > 0 && random_below(operation.seed, 5, 0, 8) == 0)
-      plant(k, 0, random_below(operation.seed, 5, 1, static_cast<std::uint64_t>(len)));
-    if (operation.masked) draw_mask(setting, operation);
-  }
-
-  void draw_mask(const KvSetting& setting, const KvOperation& operation) {
-    mask.emplace(std::array{setting.batch, operation.size});
-    for (Size b = 0; b < setting.batch; ++b) {
-      const auto kind = random_below(operation.seed, 6, static_cast<std::uint64_t>(b), 5);
-      for (Size t = 0; t < operation.size; ++t) {
-        const auto toss = random_below(operation.seed, 7 + static_cast<std::uint64_t>(b),
-                                       static_cast<std::uint64_t>(t), 10);
-        const bool real = kind == 0   ? false
-                          : kind == 1 ? 2 * t >= operation.size
-                          : kind == 2 ? toss < 3
-                                      : toss < 8;
-        (*mask)(b, t) = real;
-        if (!real) plant(k, b, static_cast<std::uint64_t>(t)), plant(v, b, static_cast<std::uint64_t>(t));
-      }
-    }
-  }
-  static void plant(Array<4>& array, Size b, std::uint64_t t) {
-    for (Size h = 0; h < array.extents[1]; ++h) array(b, h, static_cast<Size>(t), 0) = nan_value;
-  }
-  bool real(Size b, Size t) const { return !mask || (*mask)(b, t) != 0; }
-};
-
-/// Dense typed copies of an operation's arrays.
-template <class E, int N>
-struct Typed {
-  std::vector<E> elements;
-  std::vector<std::uint8_t> bytes;  // of bool
-  std::array<Size, N> extents;
-
-  explicit Typed(const Array<N>& array) : extents(array.extents) {
-    for (const double value : array.values) {
-      if constexpr (std::is_same_v<E, bool>)
-        bytes.push_back(value != 0);
-      else
-        elements.push_back(encode<E>(value));
-    }
-  }
-  View<const E, N> view() const {
-    View<const E, N> view;
-    if constexpr (std::is_same_v<E, bool>)
-      view.data = reinterpret_cast<const bool*>(bytes.data());
-    else
-      view.data = elements.data();
-    Size stride = 1;
-    view.extents = extents;
-    for (std::size_t axis = N; axis-- > 0; stride *= extents[axis]) view.strides[axis] = stride;
-    return view;
-  }
-};
-
-template <class T>
-void rotate(double* row, Size dim, Size position, const RopeOptions& options) {
-  std::vector<T> x(row, row + dim);
-  const std::int64_t at = position;
-  rope(contiguous<const T>(x.data(), {1, 1, 1, dim}), contiguous<const std::int64_t>(&at, {1}),
-       contiguous(x.data(), {1, 1, 1, dim}), options);
-  std::copy(x.begin(), x.end(), row);
-}
-
-/// The real tokens of a chunk behind what is there.
-template <class S>
-void remember(const KvSetting& setting, const KvArguments<S>& arguments, Size b, KvHistory& history) {
-  const Dtype dtype = dtype_of<S>;
-  for (Size t = 0; t < arguments.k.extents[2]; ++t) {
-    if (!arguments.real(b, t)) continue;
-    for (Size h = 0; h < setting.n_kv_heads; ++h) {
-      std::vector<double> key(&arguments.k.values[arguments.k.offset(b, h, t, 0)],
-                              &arguments.k.values[arguments.k.offset(b, h, t, 0)] + setting.head_dim);
-      if (arguments.rope) rotate<ElementOf<S>>(key.data(), setting.head_dim, history.length, *arguments.rope);
-      for (const double x : key) history.k.push_back(rounded_to(dtype, x));
-      for (Size j = 0; j < setting.v_dim; ++j)
-        history.v.push_back(rounded_to(dtype, arguments.v(b, h, t, j)));
-    }
-    ++history.length;
-  }
-  history.first = std::max(history.first, history.length - setting.capacity);
-}
-
-/// Row t of sequence b over the first `end` tokens of a history, by definition.
-template <class S>
-void define_row(const KvSetting& setting, bool exact, const KvArguments<S>& arguments, Size b, Size t,
-                const std::vector<S>& keys, const std::vector<S>& values, Size end, Array<4>& out) {
-  using T = ElementOf<S>;
-  const Size n_heads = setting.n_kv_heads * setting.group;
-  std::vector<T> q, row(static_cast<std::size_t>(n_heads * setting.v_dim));
-  for (Size h = 0; h < n_heads; ++h) {
-    std::vector<double> x(&arguments.q.values[arguments.q.offset(b, h, t, 0)],
-                          &arguments.q.values[arguments.q.offset(b, h, t, 0)] + setting.head_dim);
-    if (arguments.rope && end > 0) rotate<T>(x.data(), setting.head_dim, end - 1, *arguments.rope);
-    for (const double each : x) q.push_back(static_cast<T>(each));
-  }
-  const auto history = [&](const std::vector<S>& of, Size dim) {
-    return View<const S, 4>{
-        of.data(), {1, setting.n_kv_heads, end, dim}, {0, dim, setting.n_kv_heads * dim, 1}};
-  };
-  AttentionOptions<T> options;
-  options.causal = Causal::bottom_right;
-  options.window = setting.window;
-  options.scale = arguments.scale;
-  if (arguments.softcap != 0) options.softcap = static_cast<T>(arguments.softcap);
-  const auto q_view = contiguous<const T>(q.data(), {1, n_heads, 1, setting.head_dim});
-  const auto out_view = contiguous(row.data(), {1, n_heads, 1, setting.v_dim});
-  if (exact)
-    reference::attention_definition<T, S>(q_view, history(keys, setting.head_dim),
-                                          history(values, setting.v_dim), out_view, options);
-  else
-    attention(q_view, history(keys, setting.head_dim), history(values, setting.v_dim), out_view, options);
-  for (Size h = 0; h < n_heads; ++h)
-    for (Size j = 0; j < setting.v_dim; ++j)
-      out(b, h, t, j) = static_cast<double>(row[static_cast<std::size_t>(h * setting.v_dim + j)]);
-}
-
-template <class S>
-std::vector<S> encoded(const std::vector<double>& values) {
-  std::vector<S> typed;
-  for (const double value : values) typed.push_back(encode<S>(value));
-  return typed;
-}
-
-/// What a call says and gives: rows by their ends (0: sees nothing), and the report of the closed form.
-template <class S>
-Answer expect(const KvSetting& setting, bool exact, const KvArguments<S>& arguments,
-              const std::vector<KvHistory>& histories, const std::vector<std::vector<Size>>& ends) {
-  const Size n_heads = setting.n_kv_heads * setting.group, len = arguments.q.extents[2];
-  Answer answer;
-  answer.out = Array<4>({setting.batch, n_heads, len, setting.v_dim});
-  for (Size b = 0; b < setting.batch; ++b) {
-    const KvHistory& history = histories[static_cast<std::size_t>(b)];
-    const std::vector<S> keys = encoded<S>(history.k), values = encoded<S>(history.v);
-    std::vector<bool> read(static_cast<std::size_t>(history.length));
-    for (Size t = 0; t < len; ++t) {
-      const Size end = ends[static_cast<std::size_t>(b)][static_cast<std::size_t>(t)];
-      const Size seen = std::min(end, setting.window.value_or(end));
-      define_row(setting, exact, arguments, b, t, keys, values, end, answer.out);
-      answer.report.dot_products += n_heads * seen;
-      for (Size position = end - seen; position < end; ++position)
-        read[static_cast<std::size_t>(position)] = true;
-    }
-    answer.report.bytes_read += std::count(read.begin(), read.end(), true) * setting.n_kv_heads *
-                                (setting.head_dim + setting.v_dim) * static_cast<Size>(sizeof(S));
-  }
-  answer.report.visible_pairs = answer.report.dot_products;
-  return answer;
-}
-
-}  // namespace
 
 std::string format(const KvSetting& s) {
   const char* const names[]{"f32", "f64", "bf16", "f16"};
@@ -235,199 +35,238 @@ KvModel::KvModel(const KvSetting& setting, bool exact)
       histories_(static_cast<std::size_t>(setting.batch)) {}
 KvModel::~KvModel() = default;
 
-std::string KvModel::apply(const KvOperation& operation) {
-  switch (setting_.dtype) {
-    case KvDtype::f32:
-      return apply_as<float>(operation);
-    case KvDtype::f64:
-      return apply_as<double>(operation);
-    case KvDtype::bf16:
-      return apply_as<bf16>(operation);
-    case KvDtype::f16:
-      return apply_as<f16>(operation);
-  }
-  return "unknown dtype";
-}
-
+// One operation on the cache and on a copy of the histories, which become the model's where it is allowed.
 template <class S>
-std::string KvModel::apply_as(const KvOperation& operation) {
+class KvModel::Step {
+ public:
   using T = ElementOf<S>;
-  const KvSetting& s = setting_;
-  const KvArguments<S> arguments(s, operation);
-  const Typed<T, 4> q(arguments.q), k(arguments.k), v(arguments.v);
-  std::optional<Typed<bool, 2>> mask;
-  std::optional<View<const bool, 2>> mask_view;
-  if (arguments.mask) mask_view = mask.emplace(*arguments.mask).view();
-  const Size n_heads = s.n_kv_heads * s.group, len = operation.size;
-  constexpr T untouched = T(-77);
-  std::vector<T> out(static_cast<std::size_t>(s.batch * n_heads * len * s.v_dim), untouched);
-  const View<T, 4> out_view = contiguous(out.data(), {s.batch, n_heads, len, s.v_dim});
-  std::vector<KvHistory> after = histories_;
-  std::vector<std::vector<Size>> ends(static_cast<std::size_t>(s.batch));
-  bool allowed = true;
-  AttentionReport report;
 
-  const auto call = [&](auto&& function) {
+  Step(KvModel& model, const KvOperation& operation)
+      : model_(model),
+        s_(model.setting_),
+        operation_(operation),
+        arguments_(s_, operation),
+        q_(arguments_.q),
+        k_(arguments_.k),
+        v_(arguments_.v),
+        out_({s_.batch, s_.n_kv_heads * s_.group, operation.size, s_.v_dim}),
+        typed_out_(out_.values.size(), untouched),
+        after_(model.histories_),
+        ends_(after_.size()) {
+    if (arguments_.mask) mask_view_ = mask_.emplace(*arguments_.mask).view();
+  }
+
+  std::string run() {
+    const bool done = act();
+    std::string wrong;
+    if (done != allowed_) wrong = allowed_ ? "refused what is allowed\n" : "did what is to be refused\n";
+    if (done && allowed_) model_.histories_ = after_;
+    std::copy(typed_out_.begin(), typed_out_.end(), out_.values.begin());
+    if (gives_rows() && done && allowed_) {
+      wrong +=
+          difference(expect(s_, model_.exact_, arguments_, after_, ends_), Answer{out_, {}, {}, {}, report_});
+    } else if (std::any_of(typed_out_.begin(), typed_out_.end(), [](T x) { return x != untouched; })) {
+      wrong += "out was touched\n";
+    }
+    for (Size b = 0; b < s_.batch; ++b) wrong += compare_sequence(b);
+    return wrong;
+  }
+
+ private:
+  static constexpr T untouched = T(-77);
+
+  bool gives_rows() const { return operation_.verb == KvVerb::attend || operation_.verb == KvVerb::query; }
+  KvCache& cache() { return *model_.cache_; }
+  View<T, 4> out_view() {
+    const auto& [batch, n_heads, len, v_dim] = out_.extents;
+    return contiguous(typed_out_.data(), {batch, n_heads, len, v_dim});
+  }
+  /// Uniform in [0, end).
+  Size pick(std::uint64_t index, Size end) const {
+    return static_cast<Size>(random_below(operation_.seed, 9, index, static_cast<std::uint64_t>(end)));
+  }
+  template <class Function>
+  static bool not_refused(Function function) {
     try {
       function();
       return true;
     } catch (const invalid_input&) {
       return false;
     }
-  };
-  const auto needs_held = [&](const KvHistory& history, Size end) {
-    if (end > 0 && s.window && end - *s.window > 0 && end - *s.window < history.first) allowed = false;
-  };
-  const auto drop_to = [&](KvHistory& history, Size length) {
-    if (length == 0) {
-      history = {};
-      return;
-    }
-    if (length < 0 || length > history.length ||
-        (history.first > 0 && length + 1 - *s.window < history.first)) {
-      allowed = false;
-      return;
-    }
-    history.k.resize(static_cast<std::size_t>(length * s.n_kv_heads * s.head_dim));
-    history.v.resize(static_cast<std::size_t>(length * s.n_kv_heads * s.v_dim));
-    history.length = length;
-  };
-  const auto pick = [&](std::uint64_t index, Size end) {
-    return static_cast<Size>(random_below(operation.seed, 9, index, static_cast<std::uint64_t>(end)));
-  };
+  }
 
-  std::optional<Answer> expected;
-  bool done = false;
-  switch (operation.verb) {
-    case KvVerb::append:
-    case KvVerb::attend: {
-      for (Size b = 0; b < s.batch; ++b) {
-        KvHistory& history = after[static_cast<std::size_t>(b)];
-        Size end = history.length;
-        for (Size t = 0; t < len; ++t) {
-          end += arguments.real(b, t);
-          ends[static_cast<std::size_t>(b)].push_back(end);
-          if (operation.verb == KvVerb::attend) needs_held(history, end);
-        }
-        if (!s.window && end > s.capacity) allowed = false;
-      }
-      if (allowed)
-        for (Size b = 0; b < s.batch; ++b) remember(s, arguments, b, after[static_cast<std::size_t>(b)]);
-      done = call([&] {
-        if (operation.verb == KvVerb::append)
-          cache_->append(k.view(), v.view(), {mask_view, arguments.rope});
+  bool act() {
+    switch (operation_.verb) {
+      case KvVerb::append:
+      case KvVerb::attend:
+        return add_tokens();
+      case KvVerb::query:
+        return query();
+      case KvVerb::rollback:
+      case KvVerb::rollback_each:
+        return roll_back();
+      case KvVerb::clear:
+        for (KvHistory& history : after_) history = {};
+        cache().clear();
+        return true;
+      case KvVerb::copy_sequence:
+        return copy_sequence();
+      case KvVerb::copy_cache: {
+        KvCache copy(cache());
+        if (pick(0, 2) == 0)
+          cache() = copy;
         else
-          report = cache_->attend(q.view(), k.view(), v.view(), out_view,
-                                  {mask_view, arguments.scale, arguments.softcap, arguments.rope});
-      });
-      if (operation.verb == KvVerb::attend && allowed) expected = expect(s, exact_, arguments, after, ends);
-      break;
-    }
-    case KvVerb::query: {
-      for (Size b = 0; b < s.batch; ++b) {
-        const KvHistory& history = histories_[static_cast<std::size_t>(b)];
-        Size real = 0;
-        for (Size t = 0; t < len; ++t) real += arguments.real(b, t);
-        Size end = history.length - real;
-        for (Size t = 0; t < len; ++t) {
-          const bool is_real = arguments.real(b, t);
-          end += is_real;
-          ends[static_cast<std::size_t>(b)].push_back(is_real && end > 0 ? end : 0);
-          if (is_real) needs_held(history, end);
-        }
+          cache() = std::move(copy);
+        return true;
       }
-      const KvCache& cache = *cache_;
-      done = call([&] {
-        report =
-            cache.query(q.view(), out_view, {mask_view, arguments.scale, arguments.softcap, arguments.rope});
-      });
-      if (allowed) expected = expect(s, exact_, arguments, histories_, ends);
-      break;
+      case KvVerb::read:
+        return true;
     }
-    case KvVerb::rollback: {
-      Size most = 1;
-      for (const KvHistory& history : histories_) most = std::max(most, history.length + 2);
-      const Size length = std::max(most - 1 - pick(0, 3) * len - pick(1, 4), Size{0});
-      for (KvHistory& history : after) drop_to(history, length);
-      done = call([&] { cache_->rollback(length); });
-      break;
-    }
-    case KvVerb::rollback_each: {
-      std::vector<Size> lengths;
-      for (std::size_t b = 0; b < after.size(); ++b) {
-        lengths.push_back(std::max(after[b].length - pick(b, len + 2), Size{0}));
-        drop_to(after[b], lengths.back());
+    return false;
+  }
+
+  bool add_tokens() {
+    for (Size b = 0; b < s_.batch; ++b) {
+      Size end = history(b).length;
+      for (Size t = 0; t < operation_.size; ++t) {
+        end += arguments_.real(b, t);
+        ends(b).push_back(end);
+        if (operation_.verb == KvVerb::attend) need_held(b, end);
       }
-      done = call([&] { cache_->rollback(lengths); });
-      break;
+      if (!s_.window && end > s_.capacity) allowed_ = false;
     }
-    case KvVerb::clear:
-      for (KvHistory& history : after) history = {};
-      cache_->clear();
-      done = true;
-      break;
-    case KvVerb::copy_sequence: {
-      const Size source = pick(0, s.batch + 1), target = pick(1, s.batch);
-      allowed = source < s.batch;
-      if (allowed) after[static_cast<std::size_t>(target)] = after[static_cast<std::size_t>(source)];
-      done = call([&] { cache_->copy_sequence(source, target); });
-      break;
-    }
-    case KvVerb::copy_cache: {
-      KvCache copy(*cache_);
-      if (pick(0, 2) == 0)
-        *cache_ = copy;
+    for (Size b = 0; allowed_ && b < s_.batch; ++b) remember(s_, arguments_, b, history(b));
+    return not_refused([&] {
+      if (operation_.verb == KvVerb::append)
+        cache().append(k_.view(), v_.view(), {mask_view_, arguments_.rope});
       else
-        *cache_ = std::move(copy);
-      done = true;
-      break;
-    }
-    case KvVerb::read:
-      done = true;
-      break;
+        report_ = cache().attend(q_.view(), k_.view(), v_.view(), out_view(),
+                                 {mask_view_, arguments_.scale, arguments_.softcap, arguments_.rope});
+    });
   }
 
-  std::string wrong;
-  if (done != allowed) wrong += allowed ? "refused what is allowed\n" : "did what is to be refused\n";
-  if (done && allowed) histories_ = after;
-  if (expected && done) {
-    Answer answer;
-    answer.out = Array<4>(out_view.extents);
-    std::copy(out.begin(), out.end(), answer.out.values.begin());
-    answer.report = report;
-    wrong += difference(*expected, answer);
-  } else if (std::any_of(out.begin(), out.end(), [](T x) { return x != untouched; })) {
-    wrong += "out was touched\n";
+  bool query() {
+    for (Size b = 0; b < s_.batch; ++b) {
+      Size end = history(b).length;
+      for (Size t = 0; t < operation_.size; ++t) end -= arguments_.real(b, t);
+      for (Size t = 0; t < operation_.size; ++t) {
+        const bool real = arguments_.real(b, t);
+        end += real;
+        ends(b).push_back(real && end > 0 ? end : 0);
+        if (real) need_held(b, end);
+      }
+    }
+    return not_refused([&] {
+      report_ = std::as_const(cache()).query(
+          q_.view(), out_view(), {mask_view_, arguments_.scale, arguments_.softcap, arguments_.rope});
+    });
   }
 
-  for (Size b = 0; b < s.batch; ++b) {
-    const KvHistory& history = histories_[static_cast<std::size_t>(b)];
-    const KvPositions held = cache_->positions(b);
-    if (held.begin != history.first || held.end != history.length || cache_->length(b) != history.length) {
-      wrong += "sequence " + std::to_string(b) + " holds [" + std::to_string(held.begin) + ", " +
-               std::to_string(held.end) + "), expected [" + std::to_string(history.first) + ", " +
-               std::to_string(history.length) + ")\n";
-      continue;
+  bool roll_back() {
+    if (operation_.verb == KvVerb::rollback) {
+      Size longest = 0;
+      for (const KvHistory& each : after_) longest = std::max(longest, each.length);
+      const Size length = std::max(longest + 1 - pick(0, 3) * operation_.size - pick(1, 4), Size{0});
+      for (Size b = 0; b < s_.batch; ++b) cut(history(b), length);
+      return not_refused([&] { cache().rollback(length); });
     }
-    if (operation.verb == KvVerb::query || operation.verb == KvVerb::attend) continue;
-    const Size count = held.end - held.begin;
-    const auto compare = [&](const char* what, Size dim, const std::vector<double>& expected_rows,
-                             auto&& read) {
-      std::vector<T> rows(static_cast<std::size_t>(s.n_kv_heads * count * dim));
-      read(contiguous(rows.data(), {s.n_kv_heads, count, dim}));
-      Array<3> is({s.n_kv_heads, count, dim}), should({s.n_kv_heads, count, dim});
-      std::copy(rows.begin(), rows.end(), is.values.begin());
-      for (Size h = 0; h < s.n_kv_heads; ++h)
-        for (Size i = 0; i < count; ++i)
-          for (Size u = 0; u < dim; ++u)
-            should(h, i, u) =
-                expected_rows[static_cast<std::size_t>(((history.first + i) * s.n_kv_heads + h) * dim + u)];
-      wrong += difference(what, should, is);
-    };
-    compare("keys", s.head_dim, history.k, [&](const View<T, 3>& rows) { cache_->keys(b, rows); });
-    compare("values", s.v_dim, history.v, [&](const View<T, 3>& rows) { cache_->values(b, rows); });
+    std::vector<Size> lengths;
+    for (Size b = 0; b < s_.batch; ++b) {
+      lengths.push_back(
+          std::max(history(b).length - pick(static_cast<std::uint64_t>(b), operation_.size + 2), Size{0}));
+      cut(history(b), lengths.back());
+    }
+    return not_refused([&] { cache().rollback(lengths); });
   }
-  return wrong;
+
+  bool copy_sequence() {
+    const Size source = pick(0, s_.batch + 1), target = pick(1, s_.batch);
+    allowed_ = source < s_.batch;
+    if (allowed_) history(target) = history(source);
+    return not_refused([&] { cache().copy_sequence(source, target); });
+  }
+
+  void need_held(Size b, Size end) {
+    const Size begin = s_.window ? end - *s_.window : 0;
+    if (end > 0 && begin > 0 && begin < model_.histories_[static_cast<std::size_t>(b)].first)
+      allowed_ = false;
+  }
+
+  void cut(KvHistory& of, Size length) {
+    if (length == 0) {
+      of = {};
+    } else if (length > of.length || (of.first > 0 && length + 1 - *s_.window < of.first)) {
+      allowed_ = false;
+    } else {
+      of.k.resize(static_cast<std::size_t>(length * s_.n_kv_heads * s_.head_dim));
+      of.v.resize(static_cast<std::size_t>(length * s_.n_kv_heads * s_.v_dim));
+      of.length = length;
+    }
+  }
+
+  /// Positions, and everything that is held.
+  std::string compare_sequence(Size b) {
+    const KvHistory& expected = model_.histories_[static_cast<std::size_t>(b)];
+    const KvPositions held = cache().positions(b);
+    if (held.begin != expected.first || held.end != expected.length || cache().length(b) != expected.length) {
+      return "sequence " + std::to_string(b) + " holds [" + std::to_string(held.begin) + ", " +
+             std::to_string(held.end) + "), expected [" + std::to_string(expected.first) + ", " +
+             std::to_string(expected.length) + ")\n";
+    }
+    if (gives_rows()) return {};
+    return compare_held("keys", expected, expected.k, s_.head_dim,
+                        [&](const View<T, 3>& rows) { cache().keys(b, rows); }) +
+           compare_held("values", expected, expected.v, s_.v_dim,
+                        [&](const View<T, 3>& rows) { cache().values(b, rows); });
+  }
+
+  template <class Read>
+  std::string compare_held(const char* what, const KvHistory& expected, const std::vector<double>& tokens,
+                           Size dim, Read read) {
+    const Size held = expected.length - expected.first;
+    Array<3> is({s_.n_kv_heads, held, dim}), should(is.extents);
+    std::vector<T> rows(is.values.size());
+    read(contiguous(rows.data(), {s_.n_kv_heads, held, dim}));
+    std::copy(rows.begin(), rows.end(), is.values.begin());
+    for (Size h = 0; h < s_.n_kv_heads; ++h) {
+      for (Size i = 0; i < held; ++i) {
+        const Size at = ((expected.first + i) * s_.n_kv_heads + h) * dim;
+        for (Size u = 0; u < dim; ++u) should(h, i, u) = tokens[static_cast<std::size_t>(at + u)];
+      }
+    }
+    return difference(what, should, is);
+  }
+
+  KvHistory& history(Size b) { return after_[static_cast<std::size_t>(b)]; }
+  std::vector<Size>& ends(Size b) { return ends_[static_cast<std::size_t>(b)]; }
+
+  KvModel& model_;
+  const KvSetting& s_;
+  const KvOperation& operation_;
+  KvArguments<S> arguments_;
+  Typed<T, 4> q_, k_, v_;
+  std::optional<Typed<bool, 2>> mask_;
+  std::optional<View<const bool, 2>> mask_view_;
+  Array<4> out_;
+  std::vector<T> typed_out_;
+  std::vector<KvHistory> after_;
+  std::vector<std::vector<Size>> ends_;  // of each row of each sequence; 0 where it sees nothing
+  bool allowed_ = true;
+  AttentionReport report_;
+};
+
+std::string KvModel::apply(const KvOperation& operation) {
+  switch (setting_.dtype) {
+    case KvDtype::f32:
+      return Step<float>(*this, operation).run();
+    case KvDtype::f64:
+      return Step<double>(*this, operation).run();
+    case KvDtype::bf16:
+      return Step<bf16>(*this, operation).run();
+    case KvDtype::f16:
+      return Step<f16>(*this, operation).run();
+  }
+  return "unknown dtype";
 }
 
 std::string run_schedule(const KvSetting& setting, const std::vector<KvOperation>& operations, bool exact) {

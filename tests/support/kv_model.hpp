@@ -24,7 +24,6 @@ struct KvSetting {
 std::string format(const KvSetting& setting);
 
 enum class KvVerb { append, attend, query, rollback, rollback_each, clear, copy_sequence, copy_cache, read };
-constexpr int kv_verbs = 9;
 
 /// One operation. Every operation may be tried in every state: where the rules refuse it, both must.
 struct KvOperation {
@@ -50,13 +49,9 @@ class KvModel {
   /// Does it; returns what is wrong in words, empty where nothing is.
   std::string apply(const KvOperation& operation);
 
-  const KvSetting& setting() const { return setting_; }
-  KvCache& cache() { return *cache_; }
-  const std::vector<KvHistory>& histories() const { return histories_; }
-
  private:
   template <class S>
-  std::string apply_as(const KvOperation& operation);
+  class Step;
 
   KvSetting setting_;
   bool exact_;

@@ -1,0 +1,63 @@
+#include "support/kv_run.hpp"
+
+#include <rapt/kv_cache.hpp>
+
+#include "support/typed_call.hpp"
+
+namespace rapt::test {
+namespace {
+
+template <class S>
+constexpr KvDtype kv_dtype = std::is_same_v<S, double> ? KvDtype::f64
+                             : std::is_same_v<S, bf16> ? KvDtype::bf16
+                             : std::is_same_v<S, f16>  ? KvDtype::f16
+                                                       : KvDtype::f32;
+
+/// Tokens [first, first + count) of an array of axes [batch, heads, len, dim] or [batch, len].
+template <class E, int N>
+View<E, N> tokens(View<E, N> view, std::ptrdiff_t first, std::ptrdiff_t count) {
+  constexpr std::size_t axis = N == 4 ? 2 : 1;
+  view.data += first * view.strides[axis];
+  view.extents[axis] = count;
+  return view;
+}
+
+template <class T, class S>
+KvCache cache_for(const View<const S, 4>& k, const View<const S, 4>& v, const AttentionOptions<T>& options,
+                  std::ptrdiff_t capacity) {
+  return KvCache({.batch = k.extents[0],
+                  .n_kv_heads = k.extents[1],
+                  .head_dim = k.extents[3],
+                  .v_dim = v.extents[3],
+                  .capacity = capacity,
+                  .window = options.window,
+                  .dtype = kv_dtype<S>});
+}
+
+}  // namespace
+
+Answer run_cached(const Data& data, const Chunks& chunks, std::ptrdiff_t capacity, const Call& call) {
+  return call_by_dtype(data, call,
+                       [&]<class T, class S>(View<const T, 4> q, View<const S, 4> k, View<const S, 4> v,
+                                             View<T, 4> out, const AttentionOptions<T>& options) {
+                         KvCache cache = cache_for(k, v, options, capacity);
+                         AttentionReport sum;
+                         std::ptrdiff_t first = 0;
+                         for (const std::ptrdiff_t count : chunks) {
+                           KvAttendOptions chunk{
+                               .scale = options.scale,
+                               .softcap = static_cast<double>(options.softcap.value_or(T(0)))};
+                           if (options.key_mask) chunk.key_mask = tokens(*options.key_mask, first, count);
+                           const AttentionReport report =
+                               cache.attend(tokens(q, first, count), tokens(k, first, count),
+                                            tokens(v, first, count), tokens(out, first, count), chunk);
+                           sum.dot_products += report.dot_products;
+                           sum.visible_pairs += report.visible_pairs;
+                           sum.bytes_read += report.bytes_read;
+                           first += count;
+                         }
+                         return sum;
+                       });
+}
+
+}  // namespace rapt::test
