@@ -66,6 +66,34 @@ class Equation {
   int steps_ = 0;
 };
 
+/// Every byte of the view is at an address in [begin, end).
+struct AddressRange {
+  std::intptr_t begin, end;
+};
+
+AddressRange address_range(const Footprint& view) {
+  const auto data = reinterpret_cast<std::intptr_t>(view.data);
+  AddressRange range{data, data + view.element_size};
+  for (std::size_t axis = 0; axis < view.rank; ++axis) {
+    const std::ptrdiff_t reach = (view.extents[axis] - 1) * view.strides[axis];
+    (reach < 0 ? range.begin : range.end) += reach;
+  }
+  return range;
+}
+
+/// Whether each axis, from the last on, steps over all that the later ones reach: what arrays without gaps
+/// and their slices do.
+bool is_nested(const Footprint& view) {
+  std::ptrdiff_t reach = view.element_size;
+  for (std::size_t axis = view.rank; axis-- > 0;) {
+    if (view.extents[axis] == 1) continue;
+    const std::ptrdiff_t stride = std::abs(view.strides[axis]);
+    if (stride < reach) return false;
+    reach += (view.extents[axis] - 1) * stride;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_empty(const Footprint& view) {
@@ -87,7 +115,7 @@ bool is_addressable(const Footprint& view) {
 }
 
 bool repeats_elements(const Footprint& view) {
-  if (is_empty(view)) return false;
+  if (is_empty(view) || is_nested(view)) return false;
   // Two indices differ first at some axis: there the difference is at least 1, before it 0, after it
   // anything.
   for (std::size_t axis = 0; axis < view.rank; ++axis) {
@@ -107,6 +135,8 @@ bool repeats_elements(const Footprint& view) {
 
 bool overlap(const Footprint& a, const Footprint& b) {
   if (is_empty(a) || is_empty(b)) return false;
+  const AddressRange range_a = address_range(a), range_b = address_range(b);
+  if (range_a.end <= range_b.begin || range_b.end <= range_a.begin) return false;
   Equation difference;  // (offset in a) - (offset in b) = b.data - a.data
   for (std::size_t axis = 0; axis < a.rank; ++axis) difference.add(a.strides[axis], 0, a.extents[axis] - 1);
   for (std::size_t axis = 0; axis < b.rank; ++axis) difference.add(b.strides[axis], 1 - b.extents[axis], 0);
