@@ -1,5 +1,6 @@
 // The fused paths: a causal prompt, and one step of decoding.
 #include <rapt/attention.hpp>
+#include <rapt/kv_cache.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -37,7 +38,7 @@ std::vector<S> stored_array(Size count, std::uint64_t stream) {
 }
 
 template <class T, class S>
-class AttentionCase final : public Case {
+class AttentionCase : public Case {
  public:
   /// q_len rows, the last of which sees all n keys.
   AttentionCase(const Shape& shape, Size q_len)
@@ -90,6 +91,13 @@ class AttentionCase final : public Case {
     return (measure::thread_cpu_seconds() - start) * flop / done;
   }
 
+ protected:
+  Shape shape_;
+  Size q_len_;
+  std::vector<T> q_;
+  std::vector<S> k_, v_;
+  std::vector<T> out_;
+
  private:
   static std::vector<T> widened(const std::vector<S>& stored) {
     std::vector<T> values;
@@ -132,29 +140,68 @@ class AttentionCase final : public Case {
     return static_cast<T>(units) * std::numeric_limits<T>::epsilon();
   }
 
-  Shape shape_;
-  Size q_len_;
-  std::vector<T> q_;
-  std::vector<S> k_, v_;
-  std::vector<T> out_;
   AttentionOptions<T> options_;
 };
+
+template <class S>
+constexpr KvDtype kv_dtype = std::is_same_v<S, double>  ? KvDtype::f64
+                             : std::is_same_v<S, float> ? KvDtype::f32
+                             : std::is_same_v<S, bf16>  ? KvDtype::bf16
+                                                        : KvDtype::f16;
+
+/// One token behind n - 1 that a cache holds: appended, attended to, and taken back for the next time.
+template <class T, class S>
+class DecodeCase final : public AttentionCase<T, S> {
+ public:
+  explicit DecodeCase(const Shape& shape)
+      : AttentionCase<T, S>(shape, 1),
+        cache_({.batch = shape.batch,
+                .n_kv_heads = shape.kv_heads,
+                .head_dim = shape.d,
+                .capacity = shape.n,
+                .dtype = kv_dtype<S>}) {
+    this->tokens = static_cast<double>(shape.batch);
+    cache_.append(stored(this->k_, 0, shape.n - 1), stored(this->v_, 0, shape.n - 1));
+  }
+
+  void run() override {
+    const Size n = this->shape_.n;
+    const std::array<Size, 4> rows{this->shape_.batch, this->shape_.heads, 1, this->shape_.d};
+    cache_.attend(contiguous<const T>(this->q_.data(), {rows[0], rows[1], rows[2], rows[3]}),
+                  stored(this->k_, n - 1, 1), stored(this->v_, n - 1, 1),
+                  contiguous<T>(this->out_.data(), {rows[0], rows[1], rows[2], rows[3]}));
+    cache_.rollback(n - 1);
+  }
+
+ private:
+  View<const S, 4> stored(const std::vector<S>& of, Size first, Size count) const {
+    const Size n = this->shape_.n, d = this->shape_.d, kv_heads = this->shape_.kv_heads;
+    return {of.data() + first * d, {this->shape_.batch, kv_heads, count, d}, {kv_heads * n * d, n * d, d, 1}};
+  }
+
+  KvCache cache_;
+};
+
+template <class T, class S>
+std::unique_ptr<Case> make_case(const std::string& path, const Shape& shape) {
+  if (path == "decode") return std::make_unique<DecodeCase<T, S>>(shape);
+  return std::make_unique<AttentionCase<T, S>>(shape, shape.n);
+}
 
 }  // namespace
 
 bool has_attention_case(const Shape& shape) { return shape.arithmetic == Arithmetic::fused; }
 
 std::unique_ptr<Case> make_attention_case(const std::string& path, const Shape& shape) {
-  const Size q_len = path == "decode" ? 1 : shape.n;
   switch (shape.dtype) {
     case Dtype::f64:
-      return std::make_unique<AttentionCase<double, double>>(shape, q_len);
+      return make_case<double, double>(path, shape);
     case Dtype::f32:
-      return std::make_unique<AttentionCase<float, float>>(shape, q_len);
+      return make_case<float, float>(path, shape);
     case Dtype::bf16:
-      return std::make_unique<AttentionCase<float, bf16>>(shape, q_len);
+      return make_case<float, bf16>(path, shape);
     case Dtype::f16:
-      return std::make_unique<AttentionCase<float, f16>>(shape, q_len);
+      return make_case<float, f16>(path, shape);
   }
   return nullptr;
 }

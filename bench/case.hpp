@@ -24,6 +24,7 @@ class Case {
   virtual double textbook_seconds() { return 0; }
 
   double flop = 0;      // visible work of one run; 0 where it is not arithmetic
+  double tokens = 0;    // decoded by one run; 0 for other cases
   double kv_bytes = 0;  // bytes of K and V that one run streams, for cases bound by memory; else 0
 };
 

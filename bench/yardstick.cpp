@@ -43,6 +43,7 @@ void time_case(benchmark::State& state, Case& subject, const Shape& shape) {
   }
   // The textbook loops run on one thread, whatever the case ran on.
   const double textbook = subject.textbook_seconds();
+  if (subject.tokens > 0) state.counters["tokens_per_second"] = subject.tokens / each;
   if (textbook > 0) state.counters["vs_textbook"] = textbook / each;
 }
 
