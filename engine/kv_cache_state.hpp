@@ -51,9 +51,14 @@ struct KvCache::State {
   }
 };
 
-/// For the engine's own parts.
+/// The engine's own way to the stored blocks: textbook arithmetic multiplies with the packed panels
+/// themselves.
 struct KvCacheAccess {
-  static const KvCache::State& state(const KvCache& cache) noexcept { return *cache.state_; }
+  /// Of a cache that stores S.
+  template <class S>
+  static const KvStore<S>& store(const KvCache& cache) noexcept {
+    return std::get_if<TypedKvCache<S>>(&cache.state_->typed)->store();
+  }
 };
 
 }  // namespace rapt

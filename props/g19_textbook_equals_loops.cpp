@@ -40,3 +40,12 @@ TEST_CASE("G19 it does so where the work is shared among threads") {
     equals_loops(large);
   });
 }
+
+TEST_CASE("G19 it does so across the blocks of 256 keys in which the cache holds them") {
+  rc::prop("sequences that end around one and two blocks", [] {
+    const int length = *rc::gen::element(255, 256, 257, 271, 272, 273, 511, 512, 513, 530);
+    const int g = *rc::gen::inRange(0, 40);
+    equals_loops({length - g, *rc::gen::inRange(1, 20), g, 3, Numbers::three_decimals,
+                  *rc::gen::element(0, 0, 20), *rc::gen::inRange<std::uint64_t>(0, 1000)});
+  });
+}

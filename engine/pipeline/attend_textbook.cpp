@@ -1,18 +1,22 @@
-// Stages 3 to 6 in textbook arithmetic, on the kernels. The prompt's real rows and the generated rows form
-// one sequence, in which a row sees itself and all before it: padded rows are compacted away, and generation
-// is the end of the sequence. Every generated row is known from the start, so none waits for another; each
-// sum is the one that a token-by-token cache gives.
+// Stages 3 to 6 in textbook arithmetic, over a KV cache. The prompt's real rows and the generated rows form
+// one sequence, in which a row sees itself and all before it: the cache leaves padded rows out, and
+// generation is the end of the sequence. Every generated row is known from the start, so none waits for
+// another; each sum is the one that a step by itself gives.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "dispatch.hpp"
+#include "kv_cache_state.hpp"
 #include "pipeline/attend.hpp"
 #include "run.hpp"
 #include "workspace.hpp"
 
 namespace rapt::pipeline {
 namespace {
+
+using kernels::block_keys;
 
 /// The rows that take part, by their index among all n + g: the prompt's real ones, then the generated ones.
 std::vector<Size> sequence_of(const Input& input) {
@@ -22,6 +26,20 @@ std::vector<Size> sequence_of(const Input& input) {
   }
   for (Size t = 0; t < input.g; ++t) rows.push_back(input.n + t);
   return rows;
+}
+
+/// A cache of the keys and values of the prompt's real rows and of the generated rows.
+KvCache filled_cache(const Input& input, const Projected& rows, Size length) {
+  KvCache cache({.head_dim = input.d, .capacity = std::max<Size>(length, 1), .dtype = KvDtype::f64});
+  const auto real = std::make_unique<bool[]>(static_cast<std::size_t>(input.n));
+  std::transform(input.mask.begin(), input.mask.end(), real.get(), [](unsigned char m) { return m != 0; });
+  const auto append = [&](Size first, Size count, const KvAppendOptions& options) {
+    cache.append(contiguous(rows.k + first * input.d, {1, 1, count, input.d}),
+                 contiguous(rows.v + first * input.d, {1, 1, count, input.d}), options);
+  };
+  append(0, input.n, {.key_mask = contiguous<const bool>(real.get(), {1, input.n})});
+  append(input.n, input.g, {});
+  return cache;
 }
 
 /// Scores to weights in place: less the largest, the C library's exp, divided by their sum.
@@ -47,28 +65,9 @@ class TextbookAttention {
         sequence_(sequence_of(input)),
         length_(std::ssize(sequence_)),
         q_(rows.q),
-        keys_(element_count(d_, round_up(length_, kernels_.NR))),
-        values_(element_count(length_, round_up(d_, kernels_.NR))),
-        result_(result) {
-    kernels_.pack({.source = rows.k,
-                   .step_stride = 1,
-                   .column_stride = d_,
-                   .step_index = nullptr,
-                   .column_index = sequence_.data(),
-                   .steps = d_,
-                   .columns = length_,
-                   .panels = keys_.get(),
-                   .panel_stride = d_ * kernels_.NR});
-    kernels_.pack({.source = rows.v,
-                   .step_stride = d_,
-                   .column_stride = 1,
-                   .step_index = sequence_.data(),
-                   .column_index = nullptr,
-                   .steps = length_,
-                   .columns = d_,
-                   .panels = values_.get(),
-                   .panel_stride = length_ * kernels_.NR});
-  }
+        cache_(filled_cache(input, rows, length_)),
+        store_(KvCacheAccess::store<double>(cache_)),
+        result_(result) {}
 
   void run() {
     const Size blocks = (length_ + block_rows - 1) / block_rows;
@@ -98,16 +97,19 @@ class TextbookAttention {
   /// Rows [first, first + rows) of the sequence. Row i sees the keys 0 to i: i + 1 of them.
   void block(Size first, Size rows, const Scratch& scratch) {
     for (Size r = 0; r < rows; ++r) std::copy_n(q_ + row_index(first + r) * d_, d_, scratch.q + r * d_);
-    kernels_.multiply_textbook({.a = scratch.q,
-                                .a_stride = d_,
-                                .b = keys_.get(),
-                                .b_stride = d_ * kernels_.NR,
-                                .c = scratch.scores,
-                                .c_stride = length_,
-                                .rows = rows,
-                                .columns = first + rows,
-                                .steps = d_,
-                                .accumulate = false});
+    const Size columns = first + rows;
+    for (Size start = 0; start < columns; start += block_keys) {
+      kernels_.multiply_textbook({.a = scratch.q,
+                                  .a_stride = d_,
+                                  .b = store_.block(0, 0, start / block_keys).k,
+                                  .b_stride = d_ * kernels_.NR,
+                                  .c = scratch.scores + start,
+                                  .c_stride = length_,
+                                  .rows = rows,
+                                  .columns = std::min(block_keys, columns - start),
+                                  .steps = d_,
+                                  .accumulate = false});
+    }
     for (Size r = 0; r < rows; ++r) {
       const Size keys = first + r + 1;
       double* row = scratch.scores + r * length_;
@@ -121,27 +123,27 @@ class TextbookAttention {
 
   /// The values of the keys that all rows of the block see go in at once; then each row's own, up to itself.
   void weigh(Size first, Size rows, const Scratch& scratch) {
-    kernels::MultiplyArgs<double> args{.a = scratch.scores,
-                                       .a_stride = length_,
-                                       .b = values_.get(),
-                                       .b_stride = length_ * kernels_.NR,
-                                       .c = scratch.out,
-                                       .c_stride = d_,
-                                       .rows = rows,
-                                       .columns = d_,
-                                       .steps = first + 1,
-                                       .accumulate = false};
-    kernels_.multiply_textbook(args);
-    args.rows = 1;
-    args.b += args.steps * kernels_.NR;
-    args.accumulate = true;
-    for (Size r = 1; r < rows; ++r) {
-      args.a = scratch.scores + r * length_ + first + 1;
-      args.c = scratch.out + r * d_;
-      args.steps = r;
-      kernels_.multiply_textbook(args);
-    }
+    add_values(0, rows, 0, first + 1, scratch);
+    for (Size r = 1; r < rows; ++r) add_values(r, 1, first + 1, first + r + 1, scratch);
     for (Size r = 0; r < rows; ++r) finish(row_index(first + r), first + r + 1, scratch.out + r * d_);
+  }
+
+  /// Adds the weighted values of keys [key, last) to rows [row, row + rows); the sums start with key 0.
+  void add_values(Size row, Size rows, Size key, Size last, const Scratch& scratch) {
+    while (key < last) {
+      const Size end = std::min((key / block_keys + 1) * block_keys, last);
+      kernels_.multiply_textbook({.a = scratch.scores + row * length_ + key,
+                                  .a_stride = length_,
+                                  .b = store_.value_at(0, 0, key),
+                                  .b_stride = block_keys * kernels_.NR,
+                                  .c = scratch.out + row * d_,
+                                  .c_stride = d_,
+                                  .rows = rows,
+                                  .columns = d_,
+                                  .steps = end - key,
+                                  .accumulate = key > 0});
+      key = end;
+    }
   }
 
   /// Stores an output row where it belongs. A generated row also tells the dot products that made it: one for
@@ -170,8 +172,8 @@ class TextbookAttention {
   std::vector<Size> sequence_;
   Size length_;
   const double* q_;
-  AlignedArray<double> keys_;    // K packed: panels of keys, [d, NR] each
-  AlignedArray<double> values_;  // V packed: panels of components, [length, NR] each
+  KvCache cache_;
+  const KvStore<double>& store_;
   Result& result_;
 };
 
