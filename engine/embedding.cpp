@@ -12,6 +12,7 @@
 #include "overlap.hpp"
 #include "run.hpp"
 #include "shape_text.hpp"
+#include "view_checks.hpp"
 
 namespace rapt {
 namespace {
@@ -52,7 +53,7 @@ const EmbeddingOptions& validated(const EmbeddingOptions& options) {
                         std::to_string(options.hidden_dim) + " floats does not fit the address space");
   }
   if (!(options.std >= 0.0 && std::isfinite(options.std))) {
-    throw invalid_input("Embedding: std is " + std::to_string(options.std) +
+    throw invalid_input("Embedding: std is " + number_text(options.std) +
                         ", expected finite and not negative");
   }
   return options;

@@ -11,6 +11,7 @@
 #include "overlap.hpp"
 #include "run.hpp"
 #include "shape_text.hpp"
+#include "view_checks.hpp"
 
 namespace rapt {
 namespace {
@@ -108,7 +109,7 @@ void require_rotatable(std::ptrdiff_t head_dim, const RopeOptions& options) {
     throw invalid_input("rope: head_dim is " + std::to_string(head_dim) + ", expected even and at least 2");
   }
   if (!(options.base >= 1.0 && std::isfinite(options.base))) {
-    throw invalid_input("rope: base is " + std::to_string(options.base) + ", expected finite and at least 1");
+    throw invalid_input("rope: base is " + number_text(options.base) + ", expected finite and at least 1");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -117,13 +118,27 @@ TEST_CASE("output that cannot be written: exit status 1 and one line, whatever w
   }
 }
 
-TEST_CASE("help and version are there for the program and every command") {
-  for (const std::vector<std::string>& arguments : std::initializer_list<std::vector<std::string>>{
-           {"--help"}, {"run", "--help"}, {"generate", "--help"}, {"info", "--help"}}) {
-    const Finished finished = run(arguments);
+TEST_CASE("help and version are there for the program and every command, and its examples run") {
+  const Scratch scratch;
+  const std::string path = "PATH=" RAPT_BINARY_DIR "/bin:/usr/bin:/bin";
+  for (const char* command : {"", "run", "generate", "explain", "profile", "capacity", "info"}) {
+    INFO(command);
+    const Finished finished = *command == '\0' ? run({"--help"}) : run({command, "--help"});
     CHECK(finished.status == 0);
-    CHECK(finished.out.find("--help") != std::string::npos);
     CHECK(finished.err.empty());
+    CHECK(finished.out.find("Exit status: ") != std::string::npos);
+    std::istringstream lines(finished.out);
+    int examples = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("  rapt ", 0) != 0 && line.rfind("  RAPT_ISA=", 0) != 0) continue;
+      INFO(line);
+      ++examples;
+      const Finished example =
+          run_program("sh", {"-c", "cd '" + scratch / "" + "' && " + line}, {.environment = {path}});
+      INFO(example.err);
+      CHECK(example.status == 0);
+    }
+    CHECK((*command == '\0' || examples >= 2));
   }
   CHECK(run({"--version"}).out.rfind("rapt ", 0) == 0);
 }

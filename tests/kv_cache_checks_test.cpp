@@ -126,7 +126,7 @@ TEST_CASE("a cache refuses masks, numbers and rotations that it cannot use") {
   CHECK(query(valid.cache, valid, {.softcap = 1e-300}) ==
         "softcap: 1e-300, expected a finite number of at least 0 in single precision");
   CHECK(append(valid.cache, valid, {.rope = RopeOptions{.base = 0.5}}) ==
-        "rope: base is 0.500000, expected finite and at least 1");
+        "rope: base is 0.5, expected finite and at least 1");
   KvCache odd({.head_dim = 3, .capacity = 2});
   Arrays a({1, 1, 1, 3}, {1, 1, 1, 3}, {1, 1, 1, 3}, {1, 1, 1, 3});
   CHECK(attend(odd, a, {.rope = RopeOptions{}}) == "rope: head_dim is 3, expected even and at least 2");

@@ -10,4 +10,5 @@
 #include <rapt/kv_cache.hpp>
 #include <rapt/pipeline.hpp>
 #include <rapt/projection.hpp>
+#include <rapt/version.hpp>
 #include <rapt/view.hpp>

@@ -220,15 +220,15 @@ void add_capacity(CLI::App& app) {
   CLI::App* command = app.add_subcommand("capacity", "Plan the memory of a KV cache");
   const auto size = [&](const char* name, Size& value, const char* help) {
     return command->add_option(name, value, help)
-        ->check(CLI::Range(Size{1}, std::numeric_limits<Size>::max()))
+        ->check(wordless(CLI::Range(Size{1}, std::numeric_limits<Size>::max())))
         ->type_name("N");
   };
   std::vector<std::string> names(models.size());
   std::transform(models.begin(), models.end(), names.begin(), [](const Model& model) { return model.name; });
   command
       ->add_option("--model", options->model, "A known shape (default llama-3-8b), which the options change")
-      ->check(CLI::IsMember(names))
-      ->type_name(CLI::detail::join(names, "|"));
+      ->check(wordless(CLI::IsMember(names)))
+      ->type_name("NAME");
   size("--layers", options->layers, "Layers");
   size("--heads", options->heads, "Query heads");
   size("--kv-heads", options->kv_heads,
@@ -236,7 +236,7 @@ void add_capacity(CLI::App& app) {
   size("--head-dim", options->head_dim, "Elements of a key");
   size("--v-dim", options->v_dim, "Elements of a value (default: those of a key)");
   command->add_option("--dtype", options->dtype, "What an element is stored as (default: the model's)")
-      ->check(CLI::IsMember(std::vector<std::string>{"f64", "f32", "bf16", "f16"}))
+      ->check(wordless(CLI::IsMember(std::vector<std::string>{"f64", "f32", "bf16", "f16"})))
       ->type_name("f64|f32|bf16|f16");
   size("--batch", options->batch, "Sequences (default 1)");
   CLI::Option* tokens = size("--tokens", options->tokens, "Tokens of each sequence (default 4096)");
@@ -244,6 +244,9 @@ void add_capacity(CLI::App& app) {
       ->type_name("SIZE")
       ->excludes(tokens);
   add_formats(*command, options->format);
+  add_manual(*command, "Models: " + CLI::detail::join(names, ", ") + "\n",
+             {"rapt capacity --model mistral-7b --tokens 32768", "rapt capacity --memory 24GiB --batch 8",
+              "rapt capacity --layers 24 --heads 16 --head-dim 64 --dtype f16 --json"});
   command->callback([options] { capacity(*options); });
 }
 

@@ -5,7 +5,32 @@
 
 #include <CLI/CLI.hpp>
 
+#include <initializer_list>
+#include <string>
+
 namespace rapt::cli {
+
+/// What the help of run and explain says of their input.
+inline constexpr const char* input_manual =
+    "Input: numbers and words separated by blanks, in this order:\n"
+    "  n d g text_len; text_len words of at most 20 bytes; n times 1, or 0 for padding;\n"
+    "  n prompt rows and g generated rows of d numbers; W_Q, W_K and W_V, d rows of d numbers each.\n";
+
+/// Ends a command's --help: what is to be known beside the options, and lines for the shell. What is the same
+/// for every command follows by itself.
+inline void add_manual(CLI::App& command, const std::string& notes,
+                       std::initializer_list<const char*> examples) {
+  std::string text = notes + (notes.empty() ? "Examples:\n" : "\nExamples:\n");
+  for (const char* example : examples) text += std::string("  ") + example + "\n";
+  command.footer([text] { return text; });
+}
+
+/// A check whose range the option's own words say in the help.
+template <class Check>
+Check wordless(Check check) {
+  check.description("");
+  return check;
+}
 
 void add_run(CLI::App& app);
 void add_generate(CLI::App& app);

@@ -150,12 +150,16 @@ void add_explain(CLI::App& app) {
       ->check([](const std::string& text) { return split(text).empty() ? "holds no word" : ""; })
       ->excludes(file);
   command->add_option("--top", options->top, "Keys to name for each token (default 4)")
-      ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
+      ->check(wordless(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2)))
       ->type_name("K");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
   command->add_option("--html", options->html, "Also write one page with a heat map of the weights")
       ->type_name("OUT");
   add_formats(*command, options->format);
+  add_manual(
+      *command, input_manual,
+      {"rapt generate --structured --text 'the cat saw the other cat' > input.txt",
+       "rapt explain --top 2 input.txt", "rapt explain --text 'any words of your own' --html page.html"});
   command->callback([options] { explain(*options); });
 }
 

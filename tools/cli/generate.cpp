@@ -240,7 +240,7 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write a valid input of the staged program");
   const auto size = [&](const char* name, std::int64_t& value, std::int64_t least, const char* help) {
     return command->add_option(name, value, help)
-        ->check(CLI::Range(least, std::int64_t{2147483647}))
+        ->check(wordless(CLI::Range(least, std::int64_t{2147483647})))
         ->type_name("N");
   };
   CLI::Option* n = size("--n", options->n, 1, "Prompt rows (default 8; with --text, one for each word)");
@@ -249,17 +249,22 @@ void add_generate(CLI::App& app) {
   CLI::Option* text_len =
       size("--text-len", options->text_len, 1, "Words (default: one for each prompt row)");
   command->add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("N");
-  command->add_option("--mask-rate", options->mask_rate, "Share of prompt rows that are padding (default 0)")
-      ->check(CLI::Range(0.0, 1.0))
+  command
+      ->add_option("--mask-rate", options->mask_rate,
+                   "Share of prompt rows that are padding, 0 to 1 (default 0)")
+      ->check(wordless(CLI::Range(0.0, 1.0)))
       ->type_name("P");
-  command->add_option("--decimals", options->decimals, "Decimals of every number (default 2)")
-      ->check(CLI::Range(0, 15))
+  command->add_option("--decimals", options->decimals, "Decimals of every number, 0 to 15 (default 2)")
+      ->check(wordless(CLI::Range(0, 15)))
       ->type_name("N");
   command->add_flag("--structured", options->structured,
                     "Readable one-hot regions in place of random numbers");
   command->add_option("--text", options->text, "Words to use, separated by blanks")
       ->type_name("TEXT")
       ->excludes(text_len);
+  add_manual(*command, "",
+             {"rapt generate --n 12 --d 16 --g 4 --mask-rate 0.2 > input.txt",
+              "rapt generate --structured --text 'the cat saw the other cat' | rapt explain"});
   command->callback([=] {
     const std::int64_t words = std::ssize(split(options->text));
     if (n->count() == 0 && words > 0) options->n = words;

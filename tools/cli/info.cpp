@@ -81,9 +81,10 @@ void info() {
 }  // namespace
 
 void add_info(CLI::App& app) {
-  app.add_subcommand("info",
-                     "Show the version, the ISA chosen and why, cores, caches and what the machine reaches")
-      ->callback(info);
+  CLI::App* command = app.add_subcommand(
+      "info", "Show the version, the ISA chosen and why, cores, caches and what the machine reaches");
+  add_manual(*command, "", {"rapt info", "RAPT_ISA=baseline rapt info"});
+  command->callback(info);
 }
 
 }  // namespace rapt::cli

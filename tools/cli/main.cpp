@@ -14,6 +14,11 @@
 
 namespace {
 
+constexpr const char* manual =
+    "Exit status: 0 done; 2 bad input, a bad option, an unreadable file or a bad RAPT_ISA; 1 output that "
+    "cannot be written.\n"
+    "Environment: RAPT_ISA=baseline|avx2|avx512|neon forces the kernels of one instruction set.";
+
 constexpr int bad_input = 2;
 constexpr int failed = 1;
 
@@ -39,6 +44,7 @@ int run_program(int argc, char** argv) {
   app.name("rapt");
   app.set_version_flag("--version", std::string("rapt ") + rapt::version());
   app.require_subcommand(1);
+  app.footer(manual);  // subcommands have it too
   rapt::cli::add_run(app);
   rapt::cli::add_generate(app);
   rapt::cli::add_explain(app);

@@ -211,16 +211,16 @@ void add_profile(CLI::App& app) {
         })
         ->type_name("FROM:TO");
   }
-  command->add_option("--points", options->points, "Sizes of each sweep (default 7)")
-      ->check(CLI::Range(3, 100))
+  command->add_option("--points", options->points, "Sizes of each sweep, 3 to 100 (default 7)")
+      ->check(wordless(CLI::Range(3, 100)))
       ->type_name("N");
   command
       ->add_option("--repeats", options->repeats,
-                   "Measurements of each, of which the least counts (default 9)")
-      ->check(CLI::Range(1, 1000))
+                   "Measurements of each, 1 to 1000, of which the least counts (default 9)")
+      ->check(wordless(CLI::Range(1, 1000)))
       ->type_name("N");
   command->add_option("--budget", options->budget, "Seconds after which it tells what it has (default 80)")
-      ->check(CLI::PositiveNumber)
+      ->check(wordless(CLI::PositiveNumber))
       ->type_name("S");
   command->add_option("--plot", options->plot, "Also draw the curves, with gnuplot (package gnuplot-nox)")
       ->check([](const std::string& name) {
@@ -230,6 +230,7 @@ void add_profile(CLI::App& app) {
       })
       ->type_name("OUT.svg|OUT.png");
   add_formats(*command, options->format);
+  add_manual(*command, "", {"rapt profile --budget 5", "rapt profile --budget 5 --csv > profile.csv"});
   command->callback([options] { profile(*options); });
 }
 

@@ -52,17 +52,20 @@ void add_run(CLI::App& app) {
   command
       ->add_option("--arithmetic", options->arithmetic,
                    "textbook (default): the bits of the plain loops; fused: the engine's own, faster")
-      ->transform(CLI::CheckedTransformer(arithmetics))
+      ->transform(wordless(CLI::CheckedTransformer(arithmetics)))
       ->type_name("textbook|fused");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
-  command->add_option("--threads", options->threads, "Threads to use (default: the cores)")
-      ->check(CLI::Range(1, 1024))
+  command->add_option("--threads", options->threads, "Threads to use, 1 to 1024 (default: the cores)")
+      ->check(wordless(CLI::Range(1, 1024)))
       ->type_name("N");
-  command->add_option("--stages", options->stages, "Print only these stages, such as 2,6")
+  command->add_option("--stages", options->stages, "Print only these of the stages 1 to 6, such as 2,6")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, pipeline::Stages::count))
+      ->check(wordless(CLI::Range(1, pipeline::Stages::count)))
       ->type_name("LIST");
+  add_manual(*command, input_manual,
+             {"rapt generate --seed 1 > input.txt", "rapt run input.txt",
+              "rapt run --stages 6 --arithmetic fused < input.txt"});
   command->callback([options] { run(*options); });
 }
 
