@@ -14,13 +14,21 @@ constexpr Size rotated_rows = 512;
 // Moving an element costs the time of some 8 flop, rounding or rotating it twice that.
 constexpr double element_flop = 16;
 
+// Keys and values stream from memory at some 20 GB/s a core: a byte takes the time of some 3 flop. A few rows
+// wait for them, and a second core that waits for other ones halves the time.
+constexpr double stored_byte_flop = 3;
+
+/// For `keys`, of all sequences together, that each of `step` rows sees.
 template <class S>
-Size row_slots(const KvCall<S>& call, Size step, double pairs) noexcept {
+Size row_slots(const KvCall<S>& call, Size step, Size keys) noexcept {
   AttentionShape shape = call.shape;
   shape.q_len = step;
   const CachedPlan plan = plan_cached(shape, call.store.layout().ring.blocks);
+  const double elements = static_cast<double>(keys) * static_cast<double>(shape.head_dim + shape.v_dim);
+  const double flop = 2 * elements * static_cast<double>(step * shape.n_heads);
+  const double read = stored_byte_flop * sizeof(S) * elements * static_cast<double>(shape.n_kv_heads);
   return worker_slots(shape.heads() * std::max(plan.row_blocks, plan.split ? plan.runs : Size{1}),
-                      2.0 * pairs * static_cast<double>(shape.head_dim + shape.v_dim));
+                      std::max(flop, read));
 }
 
 template <class S>
@@ -128,12 +136,9 @@ AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k,
   KvCall<S> call(table_, store_, q.extents[1], options.scale, options.softcap);
   // No more tokens at a time than leave the rows before them, and their own, every key that they see.
   const Size step = std::min({len, ring().slack(), options.rope ? rotated_rows : len});
-  double pairs = 0;
-  for (const KvSequence& sequence : sequences_) {
-    pairs += static_cast<double>(std::min(sequence.length + step, ring().window)) *
-             static_cast<double>(step * call.shape.n_heads);
-  }
-  const Size slots = row_slots(call, step, pairs), writers = write_slots(store_, step);
+  Size keys = 0;
+  for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length + step, ring().window);
+  const Size slots = row_slots(call, step, keys), writers = write_slots(store_, step);
   RowRotation<T>* const rotations =
       workspace->rotations(std::max(slots, writers), store_.layout().head_dim, options.rope);
   const bool masked = options.key_mask.has_value(), rotates = rotations != nullptr;
@@ -174,12 +179,9 @@ AttentionReport TypedKvCache<S>::query(View<const T, 4> q, View<T, 4> out,
   const typename KvWorkspaces<T>::Lease workspace(workspaces_);
   KvCall<S> call(table_, store_, q.extents[1], options.scale, options.softcap);
   const Size step = std::min(len, options.rope ? rotated_rows : len);
-  double pairs = 0;
-  for (const KvSequence& sequence : sequences_) {
-    pairs += static_cast<double>(std::min(sequence.length, ring().window)) *
-             static_cast<double>(step * call.shape.n_heads);
-  }
-  const Size slots = row_slots(call, step, pairs);
+  Size keys = 0;
+  for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length, ring().window);
+  const Size slots = row_slots(call, step, keys);
   RowRotation<T>* const rotations = workspace->rotations(slots, store_.layout().head_dim, options.rope);
   Carver size(nullptr);
   KvRowScratch<S>(call, len, step, rotations != nullptr, slots, size);
