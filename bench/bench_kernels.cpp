@@ -1,13 +1,15 @@
-// bench_kernels: every kernel of every ISA that runs here, alone, on data that stays in the caches. Takes
-// Google Benchmark's flags.
+// bench_kernels: every kernel of every ISA that runs here, alone, on data that stays in the caches, and the
+// matrix product that projections run on. Takes Google Benchmark's flags.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
 #include "dispatch.hpp"
+#include "gemm.hpp"
 #include "workspace.hpp"
 #include "yardstick.hpp"
 
@@ -74,6 +76,17 @@ std::unique_ptr<Case> multiply_case(const kernels::Kernels<T>& table, Arithmetic
   return std::make_unique<KernelCase>(
       2.0 * static_cast<double>(rows * columns * steps),
       [args, a, b, c, arithmetic, &table] { table.multiply(arithmetic)(args); });
+}
+
+/// A product as projections make it, its right operand packed beforehand: [m, k] by [k, n].
+template <class T>
+std::unique_ptr<Case> gemm_case(Size m, Size n, Size k) {
+  auto a = shared_random<T>(m * k, 1), c = shared_random<T>(m * n, 3);
+  const std::vector<T> weights = random_array<T>(k * n, 2);
+  auto b = std::make_shared<const PackedMatrix<T>>(contiguous(weights.data(), {k, n}));
+  return std::make_unique<KernelCase>(2.0 * static_cast<double>(m * n * k), [=] {
+    gemm<T>(Arithmetic::fused, contiguous<const T>(a->get(), {m, k}), *b, contiguous<T>(c->get(), {m, n}));
+  });
 }
 
 /// Rows that carry their state from block to block.
@@ -207,6 +220,15 @@ void add_all(const Isa& isa, Dtype dtype) {
         [&table, d] { return std::make_unique<AttendCase<T>>(table, 1, d, false); });
     add(isa, dtype, sized("fold/rows:96", d), [&table, d] { return fold_case(table, 96, d); });
     add(isa, dtype, sized("divide", d), [&table, d] { return divide_case(table, d); });
+  }
+  for (const auto& [m, n, k] : std::initializer_list<std::array<Size, 3>>{{1, 1024, 1024},
+                                                                          {8, 1024, 1024},
+                                                                          {64, 64, 64},
+                                                                          {512, 512, 512},
+                                                                          {2048, 768, 768},
+                                                                          {2048, 1024, 1024}}) {
+    add(isa, dtype, "gemm/" + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
+        [m = m, n = n, k = k] { return gemm_case<T>(m, n, k); });
   }
 }
 
