@@ -10,12 +10,14 @@ namespace rapt {
 namespace {
 
 // Blocks in the sense of Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008: a
-// block of the left operand (rows_block x steps_block) and a panel of the right one (steps_block x NR) stay
-// in L2. Long chains beat small blocks: c, whose rows often lie 4096 bytes apart, is read and written less
-// often (2048x1024x1024 gained 4 points over steps of 256). Part of no result: any values give the same bits.
+// block of the left operand (rows_block x steps_block) and some panels of the right one stay in L2. Long
+// chains beat small blocks: c, whose rows often lie 4096 bytes apart, is read and written less often. Part of
+// no result: any values give the same bits.
 constexpr Size steps_block = 1024;
 constexpr Size rows_block = 96;
-constexpr Size columns_block = 512;
+constexpr Size columns_block = 128;
+// A left operand that must be copied is copied for each block of columns.
+constexpr Size copied_columns_block = 512;
 
 // Row stride of copied left operands: an odd number of cache lines, so that the rows of a tile never share an
 // L1 set.
@@ -30,15 +32,11 @@ std::optional<Size> merged_stride(Size outer, Size outer_stride, Size inner, Siz
   return std::nullopt;
 }
 
-/// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances, and
-/// not all in the same few L1 sets.
+/// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances.
 template <class T>
 std::optional<Size> in_place_stride(const View<const T, 3>& a) noexcept {
-  constexpr Size way_bytes = 4096;
-  const auto stride = merged_stride(a.extents[0], a.strides[0], a.extents[1], a.strides[1]);
-  const bool readable =
-      stride && a.strides[2] == 1 && (*stride * static_cast<Size>(sizeof(T))) % (way_bytes / 4) != 0;
-  return readable ? stride : std::nullopt;
+  if (a.strides[2] != 1) return std::nullopt;
+  return merged_stride(a.extents[0], a.strides[0], a.extents[1], a.strides[1]);
 }
 
 /// The row stride with which the kernel can write c in place: contiguous rows at equal distances.
@@ -75,10 +73,11 @@ struct GemmBlock {
   View<T, 4> c;
   std::optional<Size> a_stride = in_place_stride(a);
   std::optional<Size> c_stride = in_place_stride(c);
+  Size columns_at_once = a_stride ? columns_block : copied_columns_block;
 
   void operator()(Size row, Size rows, Size column, Size columns, T* copied_a, T* dense_c) const noexcept {
     T* target = c_stride ? c.data + row * *c_stride + column : dense_c;
-    const Size target_stride = c_stride.value_or(columns_block);
+    const Size target_stride = c_stride.value_or(columns_at_once);
     for (Size step = 0; step == 0 || step < b.steps(); step += steps_block) {
       const Size steps = std::min(steps_block, b.steps() - step);
       if (!a_stride && steps > 0) copy_block(a, row, rows, step, steps, copied_a);
@@ -108,7 +107,7 @@ struct GemmBlock {
       const Size run = std::min(width - first, columns - j);
       for (Size r = 0; r < rows; ++r) {
         T* to = &c((row + r) / len, (row + r) % len, group, first);
-        const T* from = dense_c + r * columns_block + j;
+        const T* from = dense_c + r * columns_at_once + j;
         for (Size x = 0; x < run; ++x) to[x * c.strides[3]] = from[x];
       }
       j += run;
@@ -147,19 +146,19 @@ void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, c
   if (rows == 0 || columns == 0) return;
   const GemmBlock<T> block{b.kernels(), b.kernels().multiply(arithmetic), a, b, bias, c};
   const Size row_blocks = (rows + rows_block - 1) / rows_block;
-  const Size column_blocks = (columns + columns_block - 1) / columns_block;
+  const Size column_blocks = (columns + block.columns_at_once - 1) / block.columns_at_once;
   const double flop =
       2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(b.steps());
   const Size slots = worker_slots(row_blocks * column_blocks, flop);
 
   const Size copied = block.a_stride ? 0 : rows_block * copied_stride<T>;
-  const Size dense = block.c_stride ? 0 : rows_block * columns_block;
+  const Size dense = block.c_stride ? 0 : rows_block * block.columns_at_once;
   const AlignedArray<T> scratch(slots * (copied + dense));
   run_items(row_blocks * column_blocks, slots, [&](Size slot, Size item) {
-    const Size row = item % row_blocks * rows_block, column = item / row_blocks * columns_block;
+    const Size row = item % row_blocks * rows_block, column = item / row_blocks * block.columns_at_once;
     T* copied_a = scratch.get() + slot * (copied + dense);
-    block(row, std::min(rows_block, rows - row), column, std::min(columns_block, columns - column), copied_a,
-          copied_a + copied);
+    block(row, std::min(rows_block, rows - row), column, std::min(block.columns_at_once, columns - column),
+          copied_a, copied_a + copied);
   });
 }
 

@@ -28,9 +28,11 @@ template <class T>
 class AlignedArray {
  public:
   AlignedArray() = default;
-  explicit AlignedArray(Size count)
-      : elements_(static_cast<T*>(::operator new (bytes(count), std::align_val_t{std::size_t{alignment}}))),
-        count_(count) {}
+  explicit AlignedArray(Size count) : count_(count) {
+    if (count > 0)
+      elements_.reset(
+          static_cast<T*>(::operator new (bytes(count), std::align_val_t{std::size_t{alignment}})));
+  }
 
   T* get() const noexcept { return elements_.get(); }
   Size size() const noexcept { return count_; }
