@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "float_mode.hpp"
 #include "row_block.hpp"
 #include "run.hpp"
 #include "validate.hpp"
@@ -183,6 +184,7 @@ class AttentionRun {
 template <class T, class S>
 AttentionReport run_attention(const View<const T, 4>& q, const View<const S, 4>& k, const View<const S, 4>& v,
                               const View<T, 4>& out, const AttentionOptions<T>& options) {
+  const StandardFloatMode mode;
   validate(q, k, v, out, options);
   const AttentionCall<T, S> call(active_kernels(), q, k, v, out, options);
   return AttentionRun<T, S>(call).run();

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "checked.hpp"
+#include "float_mode.hpp"
 #include "normal.hpp"
 #include "overlap.hpp"
 #include "run.hpp"
@@ -32,6 +33,7 @@ constexpr std::uint64_t position_stream = 1;
 constexpr std::ptrdiff_t position_block_floats = 8192;  // 32 KiB
 
 std::vector<float> random_table(const EmbeddingOptions& options, std::ptrdiff_t rows, std::uint64_t stream) {
+  const StandardFloatMode mode;
   std::vector<float> table(static_cast<std::size_t>(rows * options.hidden_dim));
   std::uint64_t index = 0;
   for (float& value : table) value = static_cast<float>(options.std * normal(options.seed, stream, index++));
@@ -92,6 +94,7 @@ View<T, 2> with_batch_of_one(View<T, 1> view) noexcept {
 }  // namespace
 
 float sinusoidal(std::int64_t position, std::ptrdiff_t dim, std::ptrdiff_t hidden_dim) {
+  const StandardFloatMode mode;
   if (dim < 0 || dim >= hidden_dim) {
     throw invalid_input("sinusoidal: dim is " + std::to_string(dim) +
                         ", expected at least 0 and below hidden_dim " + std::to_string(hidden_dim));
@@ -100,6 +103,7 @@ float sinusoidal(std::int64_t position, std::ptrdiff_t dim, std::ptrdiff_t hidde
 }
 
 void sinusoidal(View<float, 2> out, std::int64_t first_position) {
+  const StandardFloatMode mode;
   const auto [len, hidden_dim] = out.extents;
   if (first_position > std::numeric_limits<std::int64_t>::max() - len) {
     throw invalid_input("sinusoidal: first_position " + std::to_string(first_position) + " and " +
@@ -186,6 +190,7 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
 
 template <class Id>
 void Embedding::write_rows(View<const Id, 2> ids, View<float, 3> out, std::int64_t first_position) const {
+  const StandardFloatMode mode;
   require_forward(ids.extents, out, first_position);
   const std::ptrdiff_t batch = ids.extents[0];
   const std::ptrdiff_t seq_len = ids.extents[1];

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dispatch.hpp"
+#include "float_mode.hpp"
 #include "kv_cache_state.hpp"
 
 namespace rapt {
@@ -21,6 +22,7 @@ constexpr bool takes = std::is_same_v<In, S> || std::is_same_v<In, ArithmeticOf<
 template <class State, class In>
 void append_to(State& state, const View<const In, 4>& k, const View<const In, 4>& v,
                const KvAppendOptions& options) {
+  const StandardFloatMode mode;
   state.visit([&]<class S>(const KvFacts& facts, TypedKvCache<S>& cache) {
     if constexpr (takes<S, In>) {
       check_append(facts, footprint("k", k_axes, k), footprint("v", v_axes, v), options);
@@ -34,6 +36,7 @@ void append_to(State& state, const View<const In, 4>& k, const View<const In, 4>
 template <class State, class T, class In>
 AttentionReport attend_to(State& state, const View<const T, 4>& q, const View<const In, 4>& k,
                           const View<const In, 4>& v, const View<T, 4>& out, const KvAttendOptions& options) {
+  const StandardFloatMode mode;
   return state.visit([&]<class S>(const KvFacts& facts, TypedKvCache<S>& cache) -> AttentionReport {
     if constexpr (!std::is_same_v<T, ArithmeticOf<S>>) {
       refuse_element("q", element_name<T>(), facts.options.dtype);
@@ -50,6 +53,7 @@ AttentionReport attend_to(State& state, const View<const T, 4>& q, const View<co
 template <class State, class T>
 AttentionReport query_from(const State& state, const View<const T, 4>& q, const View<T, 4>& out,
                            const KvQueryOptions& options) {
+  const StandardFloatMode mode;
   return state.visit([&]<class S>(const KvFacts& facts, const TypedKvCache<S>& cache) -> AttentionReport {
     if constexpr (std::is_same_v<T, ArithmeticOf<S>>) {
       check_query(facts, footprint("q", q_axes, q), footprint("out", out_axes, out), options);

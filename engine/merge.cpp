@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "float_mode.hpp"
 #include "validate.hpp"
 
 namespace rapt {
@@ -29,6 +30,7 @@ PartWeights<T> part_weights(T lse1, T lse2) noexcept {
 template <class T>
 void merge_parts(const View<const T, 4>& out1, const View<const T, 3>& lse1, const View<const T, 4>& out2,
                  const View<const T, 3>& lse2, const View<T, 4>& out, const View<T, 3>& lse) {
+  const StandardFloatMode mode;
   validate_merge(out1, lse1, out2, lse2, out, lse);
   constexpr T empty = -std::numeric_limits<T>::infinity();
   const auto [batch, n_heads, q_len, v_dim] = out.extents;
@@ -50,6 +52,7 @@ void merge_parts(const View<const T, 4>& out1, const View<const T, 3>& lse1, con
 
 template <class T>
 void fill_slopes(const View<T, 1>& slopes, double max_bias) {
+  const StandardFloatMode mode;
   validate_alibi_slopes(slopes, max_bias);
   const std::ptrdiff_t n_heads = slopes.extents[0];
   std::ptrdiff_t lower = 1;

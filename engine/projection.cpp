@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "float_mode.hpp"
 #include "gemm.hpp"
 #include "overlap.hpp"
 #include "shape_text.hpp"
@@ -61,6 +62,7 @@ void require_output(const char* name, const View<const T, 3>& x, const View<T, 4
 template <class T>
 void write_heads(const View<const T, 3>& x, const Projection<T>& weights, const View<T, 4>& out,
                  Arithmetic arithmetic) {
+  const StandardFloatMode mode;
   const auto& packed = weights.packed();
   gemm(arithmetic, x, packed.weight, packed.bias.empty() ? nullptr : packed.bias.data(),
        View<T, 4>{out.data,

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 
+#include "float_mode.hpp"
 #include "overlap.hpp"
 #include "run.hpp"
 #include "shape_text.hpp"
@@ -182,6 +183,7 @@ namespace {
 template <class T>
 void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View<T, 4> out,
                  const RopeOptions& options) {
+  const StandardFloatMode mode;
   const std::ptrdiff_t batch = x.extents[0], n_heads = x.extents[1], len = x.extents[2],
                        head_dim = x.extents[3];
   require_rotatable(head_dim, options);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "float_mode.hpp"
+
 namespace rapt {
 namespace {
 
@@ -40,6 +42,7 @@ void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
     tbb::parallel_for(
         tbb::blocked_range<std::ptrdiff_t>(0, slots, 1),
         [&](const tbb::blocked_range<std::ptrdiff_t>& range) {
+          const StandardFloatMode mode;  // TBB gives a task the mode of its arena
           for (std::ptrdiff_t slot = range.begin(); slot < range.end(); ++slot) {
             for (std::ptrdiff_t item = next++; item < items; item = next++) body(self, slot, item);
           }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "float_mode.hpp"
 #include "pipeline/text_writer.hpp"
 
 namespace rapt::pipeline {
@@ -46,6 +47,7 @@ void print_generated(TextWriter& out, const Result& result, std::ptrdiff_t g, st
 }  // namespace
 
 bool print(const Input& input, const Result& result, Sink sink, Stages stages) {
+  const StandardFloatMode mode;
   TextWriter out(sink);
   if (stages.has(1)) {
     out.text("Stage 1: Create Embeddings\n");

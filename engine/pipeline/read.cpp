@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "float_mode.hpp"
 #include "pipeline/decimal.hpp"
 #include "pipeline/scanner.hpp"
 
@@ -227,7 +228,10 @@ class Reader {
 
 }  // namespace
 
-Input parse(Source source, Limits limits) { return Reader(source, limits).read(); }
+Input parse(Source source, Limits limits) {
+  const StandardFloatMode mode;
+  return Reader(source, limits).read();
+}
 
 Input parse(std::string_view text, Limits limits) {
   return parse(

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "float_mode.hpp"
 #include "gemm.hpp"
 #include "pipeline/attend.hpp"
 
@@ -44,6 +45,7 @@ std::vector<double> project(const Input& input, const std::vector<double>& weigh
 }  // namespace
 
 Result run(const Input& input, Arithmetic arithmetic) {
+  const StandardFloatMode mode;
   check(input);
   const auto cells = [](Size rows, Size columns) {
     return static_cast<std::size_t>(element_count(rows, columns));
