@@ -62,7 +62,8 @@ RAPT_INLINE Batch<T, Arch> contract_tanh(const Batch<T, Arch>& x) noexcept {
   const Batch<T, Arch> y =
       simd::clamp_above(simd::broadcast<Arch>(T(64)), a * simd::broadcast<Arch>(T(2.8853900817779268)));
   const Exp2<T, Arch> e(y);
-  const Batch<T, Arch> large = one - simd::broadcast<Arch>(T(2)) / (one + simd::times_pow2(e.p, e.n));
+  const Batch<T, Arch> large =
+      one - simd::divide(simd::broadcast<Arch>(T(2)), one + simd::times_pow2(e.p, e.n));
   const Batch<T, Arch> magnitude = xsimd::select(a < simd::broadcast<Arch>(T(0.625)), small, large);
   return xsimd::bitwise_or(xsimd::abs(magnitude), xsimd::bitwise_and(x, sign));
 }

@@ -89,7 +89,7 @@ class Quotients {
         return simd::fma(remainder(better, a), reciprocal_, better);
       }
     }
-    return a / divisor_;
+    return simd::divide(a, divisor_);
   }
 
  private:

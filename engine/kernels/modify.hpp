@@ -30,7 +30,7 @@ RAPT_INLINE Batch<T, Arch> modified_score(const Modifiers<T>& by, T scale, T slo
   Batch<T, Arch> t = s * simd::broadcast<Arch>(scale);
   if (by.softcap != T(0)) {
     const Batch<T, Arch> cap = simd::broadcast<Arch>(by.softcap);
-    t = cap * contract_tanh<T, Arch>(t / cap);
+    t = cap * contract_tanh<T, Arch>(simd::divide(t, cap));
   }
   if (bias != nullptr) t = t + simd::load<Arch>(bias);
   if (by.alibi) t = simd::fma(simd::broadcast<Arch>(slope), distances<T, Arch>(distance), t);

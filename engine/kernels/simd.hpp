@@ -145,6 +145,19 @@ RAPT_INLINE Batch<T, Arch> fma(const Batch<T, Arch>& a, const Batch<T, Arch>& b,
 #endif
 }
 
+/// a / b, correctly rounded. (xsimd 8.1's own is a refined estimate for floats on NEON.)
+template <class T, class Arch>
+RAPT_INLINE Batch<T, Arch> divide(const Batch<T, Arch>& a, const Batch<T, Arch>& b) noexcept {
+#if defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>)
+    return vdivq_f32(a, b);
+  else
+    return vdivq_f64(a, b);
+#else
+  return a / b;
+#endif
+}
+
 /// The larger of the two; x where either is NaN, so that a NaN in x survives a clamp.
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> clamp_below(const Batch<T, Arch>& limit, const Batch<T, Arch>& x) noexcept {
