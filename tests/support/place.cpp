@@ -44,7 +44,7 @@ Placement<N> place(const std::array<std::ptrdiff_t, N>& extents, Layout layout, 
   // Axes from the one whose elements are nearest to each other.
   std::array<std::size_t, N> order{};
   for (std::size_t axis = 0; axis < N; ++axis) order[axis] = layout == Layout::columns ? axis : N - 1 - axis;
-  if (layout == Layout::permuted && N >= 3) std::swap(order[N - 2], order[N - 3]);
+  if (layout == Layout::permuted && N >= 3) std::swap(order[std::size_t{N} - 2], order[std::size_t{N} - 3]);
 
   Placement<N> placement;
   std::ptrdiff_t step = layout == Layout::gapped ? 2 : 1;
