@@ -1,16 +1,17 @@
 // The one-hot table: distinct words in byte order, and the identity matrix as their vectors.
+#include "one_hot.hpp"
+
 #include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace rapt {
 
 // std::string_view compares as memcmp does, that is by unsigned bytes: the order of the table.
 OneHotTable::OneHotTable(std::span<const std::string_view> words) {
-  std::vector<std::string_view> sorted(words.begin(), words.end());
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const std::vector<std::string_view> sorted = distinct_words(words, std::less<>());
   words_.assign(sorted.begin(), sorted.end());
 }
 

@@ -3,6 +3,7 @@
 #include <rapidcheck/catch.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "support/staged_gen.hpp"
@@ -53,6 +54,18 @@ TEST_CASE("G23 operation counts are those of the loops") {
     RC_ASSERT(ours.exponentials == loops.exponentials);
     RC_ASSERT(ours.output == loops.output);
     RC_ASSERT(ours.generation == loops.generation);
+  });
+}
+
+TEST_CASE("G23 comparisons of the words grow as text_len log text_len") {
+  rc::prop("between the least that sorting can do and the most that std::sort does", [] {
+    const pipeline::Input input = make_input(*gen::staged_problem());
+    const double words = static_cast<double>(input.text_len());
+    const auto comparisons = static_cast<double>(operations(input).comparisons);
+    // Every neighbour in the order was compared. std::sort partitions at most 2 log2 deep before it turns to
+    // heaps, which take 2 log2 a word; runs of 16 are left to insertion, and finding equal words takes one.
+    RC_ASSERT(comparisons >= words - 1);
+    RC_ASSERT(comparisons <= words * (4 * std::log2(words) + 18));
   });
 }
 

@@ -24,9 +24,10 @@ class Callable;
 template <class R, class... Args>
 class Callable<R(Args...)> {
  public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, Callable> && std::is_invocable_r_v<R, F&, Args...>)
-      Callable(F&& function)
+  /// Of any function object but a Callable: that one is copied.
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::remove_cvref_t<F>, Callable> &&
+                                              std::is_invocable_r_v<R, F&, Args...>>>
+  Callable(F&& function)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(args...);
@@ -96,9 +97,10 @@ struct Result {
 /// caller's TBB arena.
 RAPT_API Result run(const Input& input, Arithmetic arithmetic = Arithmetic::textbook);
 
-/// What run(input) costs, from the sizes and the mask alone: multiply-add pairs and exponentials of each
-/// stage.
+/// What run(input) costs, from the words, the sizes and the mask: comparisons, multiply-add pairs and
+/// exponentials of each stage.
 struct Operations {
+  std::ptrdiff_t comparisons;    ///< stage 1: of words with words, to sort them; some text_len log2(text_len)
   std::ptrdiff_t one_hot_cells;  ///< stage 1: vocabulary^2, those printed
   std::ptrdiff_t projection;     ///< stage 2: multiply-adds, 3 n d^2
   std::ptrdiff_t scores;         ///< stage 3: multiply-adds, d for each visible pair
