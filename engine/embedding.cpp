@@ -4,6 +4,7 @@
 #include <rapt/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,7 @@ float sinusoidal(std::int64_t position, std::ptrdiff_t dim, std::ptrdiff_t hidde
 
 void sinusoidal(View<float, 2> out, std::int64_t first_position) {
   const StandardFloatMode mode;
+  require_apart({}, std::array{footprint("sinusoidal: out", {"len", "hidden_dim"}, out)});
   const auto [len, hidden_dim] = out.extents;
   if (first_position > std::numeric_limits<std::int64_t>::max() - len) {
     throw invalid_input("sinusoidal: first_position " + std::to_string(first_position) + " and " +
@@ -191,7 +193,9 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
 template <class Id>
 void Embedding::write_rows(View<const Id, 2> ids, View<float, 3> out, std::int64_t first_position) const {
   const StandardFloatMode mode;
+  const std::array from{footprint("forward: ids", {"batch", "seq_len"}, ids)};
   require_forward(ids.extents, out, first_position);
+  require_apart(from, std::array{footprint("forward: out", {"batch", "seq_len", "hidden_dim"}, out)});
   const std::ptrdiff_t batch = ids.extents[0];
   const std::ptrdiff_t seq_len = ids.extents[1];
   const std::ptrdiff_t hidden_dim = options_.hidden_dim;

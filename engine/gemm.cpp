@@ -142,8 +142,9 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
 
 template <class T>
 void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c) {
+  // Where one is 0 the products of the others may not fit.
+  if (std::find(c.extents.begin(), c.extents.end(), 0) != c.extents.end()) return;
   const Size rows = c.extents[0] * c.extents[1], columns = c.extents[2] * c.extents[3];
-  if (rows == 0 || columns == 0) return;
   const GemmBlock<T> block{b.kernels(), b.kernels().multiply(arithmetic), a, b, bias, c};
   const Size row_blocks = (rows + rows_block - 1) / rows_block;
   const Size column_blocks = (columns + block.columns_at_once - 1) / block.columns_at_once;

@@ -2,13 +2,15 @@
 #include <rapt/error.hpp>
 #include <rapt/projection.hpp>
 
+#include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "float_mode.hpp"
 #include "gemm.hpp"
-#include "overlap.hpp"
 #include "shape_text.hpp"
+#include "view_checks.hpp"
 
 namespace rapt {
 
@@ -20,9 +22,13 @@ struct Projection<T>::Packed {
 
 namespace {
 
+constexpr Axes input_axes{"batch", "len", "in_dim"};
+constexpr Axes heads_axes{"batch", "n_heads", "len", "head_dim"};
+
 template <class T>
 std::vector<T> copied_bias(const std::optional<View<const T, 1>>& bias, std::ptrdiff_t out_dim) {
   if (!bias) return {};
+  footprint("bias", {"out_dim"}, *bias);
   if (bias->extents[0] != out_dim) {
     throw invalid_input("bias: length " + std::to_string(bias->extents[0]) +
                         " does not match weight: out_dim " + std::to_string(out_dim));
@@ -55,7 +61,6 @@ void require_output(const char* name, const View<const T, 3>& x, const View<T, 4
     throw invalid_input(std::string(name) + ": " + shape_text(out) + " where " + shape_text(expected) +
                         " was expected");
   }
-  if (share_memory(x, out)) throw invalid_input(std::string(name) + " overlaps x");
 }
 
 // Heads are column groups of the product.
@@ -73,10 +78,12 @@ void write_heads(const View<const T, 3>& x, const Projection<T>& weights, const 
 template <class T>
 void checked_project(const View<const T, 3>& x, const Projection<T>& weights, const View<T, 4>& out,
                      Arithmetic arithmetic) {
+  const std::array from{footprint("x", input_axes, x)};
   require_input_width("weights", weights, x);
   if (out.extents[1] < 1)
     throw invalid_input("out: n_heads is " + std::to_string(out.extents[1]) + ", expected positive");
   require_output("out", x, out, head_dim_of("weights", weights.out_dim(), "n_heads", out.extents[1]));
+  require_apart(from, std::array{footprint("out", heads_axes, out)});
   write_heads(x, weights, out, arithmetic);
 }
 
@@ -89,6 +96,7 @@ View<T, 4> as_one_head(const View<T, 3>& out) noexcept {
 
 template <class T>
 View<T, 4> heads_of(const View<T, 3>& projected, std::ptrdiff_t n_heads) {
+  footprint("projected", {"batch", "len", "width"}, projected);
   if (n_heads < 1)
     throw invalid_input("split_heads: n_heads is " + std::to_string(n_heads) + ", expected positive");
   const std::ptrdiff_t head_dim = head_dim_of("projected", projected.extents[2], "n_heads", n_heads);
@@ -102,13 +110,14 @@ template <class T>
 void checked_project_qkv(const View<const T, 3>& x, const Projection<T>& w_q, const Projection<T>& w_k,
                          const Projection<T>& w_v, const View<T, 4>& q, const View<T, 4>& k,
                          const View<T, 4>& v, Arithmetic arithmetic) {
-  const auto require_positive = [](const char* name, std::ptrdiff_t n_heads) {
+  const std::array from{footprint("x", input_axes, x)};
+  const auto require_heads = [](const char* name, std::ptrdiff_t n_heads) {
     if (n_heads < 1)
       throw invalid_input(std::string(name) + " is " + std::to_string(n_heads) + ", expected positive");
   };
-  require_positive("q: n_heads", q.extents[1]);
-  require_positive("k: n_kv_heads", k.extents[1]);
-  require_positive("v: n_kv_heads", v.extents[1]);
+  require_heads("q: n_heads", q.extents[1]);
+  require_heads("k: n_kv_heads", k.extents[1]);
+  require_heads("v: n_kv_heads", v.extents[1]);
   require_input_width("w_q", w_q, x);
   require_input_width("w_k", w_k, x);
   require_input_width("w_v", w_v, x);
@@ -122,6 +131,8 @@ void checked_project_qkv(const View<const T, 3>& x, const Projection<T>& w_q, co
   require_output("q", x, q, head_dim);
   require_output("k", x, k, head_dim);
   require_output("v", x, v, head_dim);
+  require_apart(from, std::array{footprint("q", heads_axes, q), footprint("k", heads_axes, k),
+                                 footprint("v", heads_axes, v)});
   write_heads(x, w_q, q, arithmetic);
   write_heads(x, w_k, k, arithmetic);
   write_heads(x, w_v, v, arithmetic);
@@ -131,6 +142,10 @@ void checked_project_qkv(const View<const T, 3>& x, const Projection<T>& w_q, co
 
 template <class T>
 Projection<T>::Projection(View<const T, 2> weight, std::optional<View<const T, 1>> bias) {
+  footprint("weight", {"in_dim", "out_dim"}, weight);
+  // Whole panels are counted even where there is no row.
+  if (weight.extents[1] > std::numeric_limits<std::ptrdiff_t>::max() / 2)
+    refuse("weight", "out_dim " + number_text(weight.extents[1]) + " is beyond the address space");
   std::vector<T> own_bias = copied_bias(bias, weight.extents[1]);
   packed_ = std::make_shared<const Packed>(Packed{PackedMatrix<T>(weight), std::move(own_bias)});
 }

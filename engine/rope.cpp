@@ -5,11 +5,12 @@
 #include <rapt/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "float_mode.hpp"
-#include "overlap.hpp"
 #include "run.hpp"
 #include "shape_text.hpp"
 #include "view_checks.hpp"
@@ -186,6 +187,7 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
   const StandardFloatMode mode;
   const std::ptrdiff_t batch = x.extents[0], n_heads = x.extents[1], len = x.extents[2],
                        head_dim = x.extents[3];
+  const Footprint from = footprint("rope: x", {"batch", "n_heads", "len", "head_dim"}, x);
   require_rotatable(head_dim, options);
   if (positions.extents != std::array{batch, len}) {
     throw invalid_input("rope: positions: " + shape_text(positions) + " does not match x: " + shape_text(x));
@@ -193,15 +195,16 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
   if (out.extents != x.extents)
     throw invalid_input("rope: out: " + shape_text(out) + " does not match x: " + shape_text(x));
   const bool in_place = out.data == x.data && out.strides == x.strides;
-  if ((!in_place && share_memory(out, x)) || share_memory(out, positions)) {
-    throw invalid_input("rope: out overlaps an input and is not x itself");
-  }
+  const std::array inputs{footprint("rope: positions", {"batch", "len"}, positions), from};
+  const std::array outputs{footprint("rope: out", {"batch", "n_heads", "len", "head_dim"}, out)};
+  require_apart(std::span(inputs).first(in_place ? 1 : 2), outputs);
+  if (is_empty(from)) return;
 
   // An item is a block of positions, so that an angle is computed once for all heads and sequences that stand
   // there. Moving an element costs the time of some 8 flop, a sine and cosine that of some 200.
   constexpr std::ptrdiff_t block = 16;
   const std::ptrdiff_t items = (len + block - 1) / block;
-  const double rows = static_cast<double>(batch * len);
+  const double rows = static_cast<double>(batch) * static_cast<double>(len);
   const double cost = rows * static_cast<double>(head_dim) * (8.0 * static_cast<double>(n_heads) + 100.0);
   const std::ptrdiff_t slots = worker_slots(items, cost);
   std::vector<RowRotation<T>> rotations(static_cast<std::size_t>(slots), RowRotation<T>(head_dim, options));

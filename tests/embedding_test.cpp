@@ -223,6 +223,16 @@ TEST_CASE("forward refuses an output of another shape or one that is its own tab
   CHECK_THROWS_WITH(
       embedding.forward(contiguous(ids.data(), {2}), contiguous(embedding.token_table().data, {2, 2})),
       Contains("overlaps a table"));
+  const auto sized = [&](std::ptrdiff_t batch, std::ptrdiff_t stride) {
+    embedding.forward(View<const std::int64_t, 2>{ids.data(), {batch, 2}, {0, 1}},
+                      View<float, 3>{out.data(), {batch, 2, 2}, {stride, 2, 1}});
+  };
+  CHECK_THROWS_WITH(sized(-1, 4), Contains("ids: batch -1, expected at least 0"));
+  CHECK_THROWS_WITH(sized(std::ptrdiff_t{1} << 61, 4), Contains("address space"));
+  CHECK_THROWS_WITH(sized(2, 0), Contains("out: ") && Contains("same element"));
+  CHECK_THROWS_WITH(sinusoidal(View<float, 2>{out.data(), {-1, 2}, {2, 1}}), Contains("out: len -1"));
+  CHECK_THROWS_WITH(sinusoidal(View<float, 2>{out.data(), {2, 2}, {0, 1}}), Contains("same element"));
+  CHECK(out == std::vector<float>(6, untouched));
 }
 
 TEST_CASE("an embedding refuses sizes below 1, tables that do not fit and a deviation that is no number") {

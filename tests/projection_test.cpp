@@ -2,6 +2,7 @@
 #include <rapt/error.hpp>
 #include <rapt/projection.hpp>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -171,4 +172,42 @@ TEST_CASE("project refuses a bias of another length, another input width, and an
                             contiguous(values.data() + 4, {1, 2, 4})),
                     Contains("overlaps x"));
   CHECK(values == std::vector<float>(64, 1.0F));
+}
+
+TEST_CASE(
+    "projections refuse extents below 0, beyond the address space, and outputs that name elements twice") {
+  constexpr std::ptrdiff_t huge = std::ptrdiff_t{1} << 61;
+  std::vector<float> values(64, 1.0F);
+  const auto view = [&](std::array<std::ptrdiff_t, 3> extents, std::array<std::ptrdiff_t, 3> strides) {
+    return View<float, 3>{values.data() + 32, extents, strides};
+  };
+  const auto weight = contiguous<const float>(values.data(), {4, 4});
+  const Projection<float> weights(weight);
+  const auto x = [&](std::ptrdiff_t batch, std::ptrdiff_t len, std::ptrdiff_t stride) {
+    return View<const float, 3>{values.data(), {batch, len, 4}, {stride, 4, 1}};
+  };
+  CHECK_THROWS_WITH(project(x(-1, 2, 8), weights, view({-1, 2, 4}, {8, 4, 1})), Contains("x: batch -1"));
+  CHECK_THROWS_WITH(project(x(1, -2, 8), weights, view({1, -2, 4}, {8, 4, 1})), Contains("x: len -2"));
+  CHECK_THROWS_WITH(project(x(huge, 2, 8), weights, view({huge, 2, 4}, {8, 4, 1})),
+                    Contains("x: ") && Contains("address space"));
+  CHECK_THROWS_WITH(project(x(huge, 2, 0), weights, view({huge, 2, 4}, {8, 4, 1})),
+                    Contains("x: ") && Contains("address space"));
+  CHECK_THROWS_WITH(project(x(1, 2, 8), weights, view({1, 2, 4}, {8, 0, 1})),
+                    Contains("out: ") && Contains("same element"));
+  CHECK_THROWS_WITH((Projection<float>(View<const float, 2>{values.data(), {-4, 4}, {4, 1}})),
+                    Contains("weight: in_dim -4"));
+  CHECK_THROWS_WITH((Projection<float>(View<const float, 2>{values.data(), {0, PTRDIFF_MAX}, {4, 1}})),
+                    Contains("weight: out_dim"));
+  CHECK_THROWS_WITH((Projection<float>(weight, View<const float, 1>{values.data(), {-1}, {1}})),
+                    Contains("bias"));
+  CHECK_THROWS_WITH(split_heads(view({1, 2, -4}, {8, 4, 1}), 2), Contains("projected: width -4"));
+  const auto heads = [&](std::ptrdiff_t first) { return contiguous(values.data() + first, {1, 2, 2, 2}); };
+  CHECK_THROWS_WITH(project_qkv(x(1, 2, 8), weights, weights, weights, heads(32), heads(40), heads(44)),
+                    Contains("v: overlaps k"));
+  CHECK(values == std::vector<float>(64, 1.0F));
+  // Nothing to do, however many rows of it.
+  const std::ptrdiff_t many = std::ptrdiff_t{1} << 40;
+  const Projection<float> empty(View<const float, 2>{values.data(), {4, 0}, {0, 1}});
+  project(View<const float, 3>{values.data(), {many, many, 4}, {0, 0, 1}}, empty,
+          View<float, 3>{values.data(), {many, many, 0}, {0, 0, 1}});
 }

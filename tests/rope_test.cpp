@@ -3,6 +3,7 @@
 
 #include <rapt/error.hpp>
 
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -199,6 +200,14 @@ TEST_CASE("rope refuses what it cannot rotate and leaves out alone") {
   CHECK_THROWS_WITH(rope(contiguous<const float>(x.data(), {1, 1, 3, 4}), positions_view,
                          contiguous(x.data() + 1, {1, 1, 3, 4})),
                     Contains("overlaps"));
+  const auto sized = [&](std::ptrdiff_t batch, std::ptrdiff_t stride) {
+    const std::array<std::ptrdiff_t, 4> extents{batch, 1, 3, 4}, strides{stride, 12, 4, 1};
+    rope(View<const float, 4>{x.data(), extents, strides}, positions_view,
+         View<float, 4>{out.data(), extents, strides});
+  };
+  CHECK_THROWS_WITH(sized(-1, 12), Contains("x: batch -1, expected at least 0"));
+  CHECK_THROWS_WITH(sized(std::ptrdiff_t{1} << 61, 12), Contains("x: ") && Contains("address space"));
+  CHECK_THROWS_WITH(sized(2, 0), Contains("out: ") && Contains("same element"));
   CHECK(out == std::vector<float>(24, -7.0F));
   CHECK(x == std::vector<float>(24, 1.0F));
 }
