@@ -85,7 +85,12 @@ void KvRun<S>::run_split() noexcept {
       rows.attend(at, block(head, at), partial(head, at));
     }
   });
-  run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
+  // A fold takes some 4 flop an element of a Partial: of a few blocks too little to bring threads together
+  // again.
+  const double elements = static_cast<double>(call_.shape.heads() * plan_.runs * plan_.run) *
+                          static_cast<double>(call_.shape.rows() * call_.shape.v_dim);
+  const Size folding = std::min(slots_, worker_slots(call_.shape.heads(), 4 * elements));
+  run_items(call_.shape.heads(), folding, [&](Size slot, Size head) {
     Rows& rows = gathered(slot, head, 0);
     for (Size at = blocks(head).begin; at < blocks(head).end; ++at) rows.fold(partial(head, at));
     rows.finish();
