@@ -1,17 +1,11 @@
-// KvCache with NumPy arrays. rapt::KvCache leaves it to its caller that nobody else is there while it is
-// written to; here a lock does, so that Python threads may share a cache.
+// KvCache with NumPy arrays: making one, appending to it and attending over it.
 #include <pybind11/stl.h>
-#include <rapt/kv_cache.hpp>
 
-#include <mutex>
-#include <numeric>
-#include <shared_mutex>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "threads.hpp"
+#include "cache.hpp"
 
 namespace rapt::python {
 namespace {
@@ -33,40 +27,6 @@ std::optional<RopeOptions> rope_options(std::optional<double> base, bool interle
   if (!base) return std::nullopt;
   return RopeOptions{.base = *base, .interleaved = interleaved};
 }
-
-class Cache {
- public:
-  explicit Cache(const KvCacheOptions& options) : cache_(options) {}
-
-  Element element() const noexcept {
-    return cache_.options().dtype == KvDtype::f64 ? Element::f64 : Element::f32;
-  }
-  Elements own() const noexcept { return {element()}; }
-  Elements stored() const noexcept {
-    return cache_.options().dtype == KvDtype::f16 ? Elements{Element::f32, Element::f16} : own();
-  }
-  const KvCacheOptions& options() const noexcept { return cache_.options(); }
-
-  /// Calls body(cache) without the GIL; alone when it writes, beside other readers when it reads.
-  template <class Body>
-  void write(Body&& body) {
-    compute([&] {
-      const std::unique_lock lock(mutex_);
-      body(cache_);
-    });
-  }
-  template <class Body>
-  void read(Body&& body) const {
-    compute([&] {
-      const std::shared_lock lock(mutex_);
-      body(cache_);
-    });
-  }
-
- private:
-  KvCache cache_;
-  mutable std::shared_mutex mutex_;
-};
 
 /// Keys and values of one call: types are checked when it exists.
 struct Chunk {
@@ -151,53 +111,6 @@ py::object query(const Cache& cache, const py::object& q, const py::object& quer
   });
 }
 
-py::array length(const Cache& cache) {
-  const std::ptrdiff_t batch = cache.options().batch;
-  const auto result = new_array<std::int64_t, 1>({batch});
-  cache.read([&](const KvCache& own) {
-    for (std::ptrdiff_t b = 0; b < batch; ++b) result.view(b) = own.length(b);
-  });
-  return result.array;
-}
-
-py::array positions(const Cache& cache, std::ptrdiff_t b) {
-  KvPositions held;
-  cache.read([&](const KvCache& own) { held = own.positions(b); });
-  const auto result = new_array<std::int64_t, 1>({held.end - held.begin});
-  std::iota(result.view.data, result.view.data + result.view.extents[0], held.begin);
-  return result.array;
-}
-
-// Keys or values as they are stored. What is held is asked for under the same lock as the copy is made.
-template <class Copy>
-py::array stored_rows(const Cache& cache, std::ptrdiff_t b, std::ptrdiff_t dim, Copy&& copy) {
-  return with_real(cache.element(), [&]<class T>() -> py::array {
-    std::vector<T> rows;
-    std::array<std::ptrdiff_t, 3> extents{};
-    cache.read([&](const KvCache& own) {
-      const KvPositions held = own.positions(b);
-      extents = {own.options().n_kv_heads, held.end - held.begin, dim};
-      rows.resize(static_cast<std::size_t>(extents[0] * extents[1] * extents[2]));
-      copy(own, contiguous(rows.data(), {extents[0], extents[1], extents[2]}));
-    });
-    const auto result = new_array<T, 3>(extents);
-    std::copy(rows.begin(), rows.end(), result.view.data);
-    return result.array;
-  });
-}
-
-void rollback(Cache& cache, const py::object& length) {
-  if (PyIndex_Check(length.ptr()) != 0 && !py::isinstance<py::array>(length)) {
-    const auto tokens = length.cast<std::ptrdiff_t>();
-    cache.write([&](KvCache& own) { own.rollback(tokens); });
-    return;
-  }
-  const auto view = Array("length", length, {Element::i64}).view<std::ptrdiff_t, 1>("[batch]");
-  std::vector<std::ptrdiff_t> lengths;
-  for (std::ptrdiff_t b = 0; b < view.extents[0]; ++b) lengths.push_back(view(b));
-  cache.write([&](KvCache& own) { own.rollback(lengths); });
-}
-
 constexpr const char* cache_doc =
     R"(Keys and values of sequences that grow, in place; any schedule of chunks and steps has the bits of one
 attention(..., causal="bottom_right", window=window). Python threads may share a cache; only query() runs beside query().)";
@@ -236,58 +149,6 @@ Attention of q [B, Hq, T, D] over what is stored; returns out [B, Hq, T, Dv].
 Row t stands at position length - T + t; with query_mask bool [B, T] the real rows are the last positions in order and
 the others give zeros. ValueError when a key that a row sees is no longer held.)";
 
-constexpr const char* rollback_doc = R"(rollback(self, length)
---
-
-Forgets the tokens from `length` on: an int for every sequence, or int64 [B]. ValueError, with the shortest possible
-length, when the window of the next token is no longer held; nothing is then changed.)";
-
-void bind_storage(py::class_<Cache>& type) {
-  type.def_property_readonly("length", &length, "int64 [B]: tokens appended so far")
-      .def("positions", &positions,
-           "positions(self, b)\n--\n\nint64: the positions held of sequence b, ascending.", py::arg("b"))
-      .def("rollback", &rollback, rollback_doc, py::arg("length"))
-      .def(
-          "clear", [](Cache& cache) { cache.write([](KvCache& own) { own.clear(); }); },
-          "clear(self)\n--\n\nForgets every token.")
-      .def(
-          "copy_sequence",
-          [](Cache& cache, std::ptrdiff_t source, std::ptrdiff_t target) {
-            cache.write([&](KvCache& own) { own.copy_sequence(source, target); });
-          },
-          "copy_sequence(self, source, target)\n--\n\nMakes sequence target hold what sequence source holds.",
-          py::arg("source"), py::arg("target"))
-      .def(
-          "keys",
-          [](const Cache& cache, std::ptrdiff_t b) {
-            return stored_rows(cache, b, cache.options().head_dim,
-                               [&](const KvCache& own, const auto& rows) { own.keys(b, rows); });
-          },
-          "keys(self, b)\n--\n\nA copy of the keys held of sequence b, as stored (rotated, rounded): [Hkv, "
-          "held, D].",
-          py::arg("b"))
-      .def(
-          "values",
-          [](const Cache& cache, std::ptrdiff_t b) {
-            return stored_rows(cache, b, *cache.options().v_dim,
-                               [&](const KvCache& own, const auto& rows) { own.values(b, rows); });
-          },
-          "values(self, b)\n--\n\nA copy of the values held of sequence b, as stored: [Hkv, held, Dv].",
-          py::arg("b"))
-      .def_property_readonly(
-          "nbytes",
-          [](const Cache& cache) {
-            std::ptrdiff_t bytes = 0;
-            cache.read([&](const KvCache& own) { bytes = own.nbytes(); });
-            return bytes;
-          },
-          "bytes allocated for keys and values; at least kv_capacity(...)")
-      .def_property_readonly(
-          "capacity", [](const Cache& cache) { return cache.options().capacity; }, "tokens of a sequence")
-      .def_property_readonly(
-          "window", [](const Cache& cache) { return cache.options().window; }, "visible keys, or None");
-}
-
 }  // namespace
 
 void bind_cache(py::module_& module) {
@@ -316,7 +177,7 @@ void bind_cache(py::module_& module) {
       .def("query", &query, query_doc, py::arg("q"), py::kw_only(), py::arg("query_mask") = none,
            py::arg("scale") = none, py::arg("softcap") = 0.0, py::arg("rope_base") = none,
            py::arg("rope_interleaved") = false, py::arg("out") = none);
-  bind_storage(type);
+  bind_cache_storage(type);
 }
 
 }  // namespace rapt::python
