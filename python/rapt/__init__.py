@@ -14,6 +14,7 @@ of threads, batch and memory layout. help(rapt.attention) and the others give sh
 from ._rapt import (
     Embedding,
     KvCache,
+    Projection,
     Stages,
     __version__,
     alibi_slopes,

@@ -1,4 +1,4 @@
-"""split_heads and project_qkv: contract M2-A."""
+"""split_heads and project_qkv: contract M2-A; weights packed once: Projection."""
 
 import numpy as np
 import pytest
@@ -72,3 +72,52 @@ def test_project_qkv_errors_in_order():
     refused(ValueError, "divisible", x, good, wide, good, 2, 3)
     refused(ValueError, "D_head", x, good, wide, good, 2, 2)
     assert rapt.project_qkv(x, np.ones((4, 6)), good, good, 3, 2)[0].shape == (2, 3, 3, 2)  # Hq % Hkv is not checked here
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_projection_is_packed_once_and_has_the_bits_of_its_weight(dtype):
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((2, 5, 33)).astype(dtype)
+    w_q, w_k, w_v = (rng.standard_normal((33, width)).astype(dtype) for width in (24, 12, 12))
+    kept = w_q.copy()
+    packed = rapt.Projection(w_q)
+    q, k, v = rapt.project_qkv(x, w_q, w_k, w_v, 4, 2)
+    w_q[:] = np.nan  # it has a copy of its own
+    assert (packed.in_dim, packed.out_dim) == (33, 24)
+    for _ in range(2):
+        for weights in ((packed, w_k, w_v), (packed, rapt.Projection(w_k), rapt.Projection(w_v))):
+            for result, exact in zip(rapt.project_qkv(x, *weights, 4, 2), (q, k, v)):
+                np.testing.assert_array_equal(result, exact)
+    np.testing.assert_array_equal(packed.forward(x, num_heads=4), q)
+    flat = packed.forward(x)
+    np.testing.assert_array_equal(recipe.split_heads(flat, 4), q)
+    out = np.full((2, 10, 24), -1, dtype)
+    assert packed.forward(x, out=out[:, ::2]) is not None
+    np.testing.assert_array_equal(out[:, ::2], flat)
+    assert (out[:, 1::2] == -1).all()
+    bias = rng.standard_normal(24).astype(dtype)
+    np.testing.assert_array_equal(rapt.Projection(kept, bias).forward(x), flat + bias)
+    with rapt.threads(3):
+        np.testing.assert_array_equal(packed.forward(x), flat)
+
+
+def test_projection_errors():
+    x, weight = np.ones((2, 3, 4)), np.ones((4, 6))
+    packed = rapt.Projection(weight)
+
+    def refused(kind, word, call, *arguments, **options):
+        with pytest.raises(kind, match=word):
+            call(*arguments, **options)
+
+    refused(TypeError, "weight", rapt.Projection, [[1.0]])
+    refused(TypeError, "bias", rapt.Projection, weight, np.ones(6, np.float32))
+    refused(ValueError, "2D", rapt.Projection, np.ones(4))
+    refused(ValueError, "bias: length 5", rapt.Projection, weight, np.ones(5))
+    refused(TypeError, "x", packed.forward, x.astype(np.float32))
+    refused(ValueError, "3D", packed.forward, x[0])
+    refused(ValueError, "positive", packed.forward, x, num_heads=0)
+    refused(ValueError, "divisible", packed.forward, x, num_heads=4)
+    refused(ValueError, "input width 5", packed.forward, np.ones((2, 3, 5)))
+    refused(ValueError, "out: shape", packed.forward, x, out=np.ones((2, 3, 5)))
+    refused(TypeError, "w_k", rapt.project_qkv, x, weight, rapt.Projection(weight.astype(np.float32)), weight, 2, 2)
+    refused(ValueError, "w_k.*input width", rapt.project_qkv, x, weight, rapt.Projection(np.ones((5, 6))), weight, 2, 2)
