@@ -1,5 +1,6 @@
 // rapt profile as a program: exact counts, exponents beside the predicted ones, and a plot. Times are not
 // asserted: they are the machine's.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -33,8 +34,16 @@ TEST_CASE("rapt profile: operations are the closed forms") {
   for (const json& row : json::parse(finished.out)) {
     const std::int64_t n = row["n"], d = row["d"], g = row["g"], words = row["text_len"];
     const std::int64_t pairs = n * (n + 1) / 2, generated = g * n + g * (g + 1) / 2;
+    if (row["stage"] == "1 one-hot") {
+      // Beside the cells, the comparisons of a sort: at least one for each neighbour.
+      const std::int64_t comparisons = row["operations"].get<std::int64_t>() - words * words;
+      CHECK(comparisons >= words - 1);
+      CHECK(static_cast<double>(comparisons) <=
+            static_cast<double>(words) * (4 * std::log2(static_cast<double>(words)) + 18));
+      ++seen[row["stage"]];
+      continue;
+    }
     const std::map<std::string, std::int64_t> expected{
-        {"1 one-hot", words * words},
         {"2 projection", 3 * n * d * d},
         {"3 scores", pairs * d},
         {"4 weights", pairs},
@@ -46,6 +55,9 @@ TEST_CASE("rapt profile: operations are the closed forms") {
     CHECK(row["operations"] == expected.at(row["stage"]));
     CHECK(row["seconds"] > 0.0);
     CHECK(row["fitted_exponent"].is_number());
+    CHECK(row["working_set_bytes"] > 0);
+    CHECK_FALSE(row["growth"].get<std::string>().empty());
+    CHECK_FALSE(row["reason"].get<std::string>().empty());
     ++seen[row["stage"]];
     if (row["stage"] == "2 projection") {
       CHECK(std::abs(row["predicted_exponent"].get<double>() - (row["sweep"] == "d" ? 2 : 1)) < 1e-9);
@@ -58,8 +70,26 @@ TEST_CASE("rapt profile: table and CSV") {
   const Finished table = run_rapt(quick({}));
   CHECK(table.status == 0);
   CHECK(table.out.find("predicted") != std::string::npos);
+  // Why each stage costs what it does, and what the cache is good for.
+  CHECK(table.out.find("every row meets every earlier key") != std::string::npos);
+  CHECK(table.out.find("The KV cache makes generation faster") != std::string::npos);
   const std::string csv = run_rapt(quick({"--csv"})).out;
   CHECK(csv.rfind("sweep,stage,n,d,g,text_len,seconds,operations,", 0) == 0);
+}
+
+TEST_CASE("rapt profile: a terminal shows a bar with the time left, and keeps nothing of it") {
+  const Finished finished = run_rapt(quick({}), {.terminal = true});
+  REQUIRE(finished.status == 0);
+  const std::string take_away = "\r\033[K";
+  CHECK(finished.err.rfind(take_away + "[....................]   0 %: n = 16, stage 2 projection", 0) == 0);
+  CHECK(finished.err.find(" s left: ") != std::string::npos);
+  REQUIRE(finished.err.size() > take_away.size());
+  CHECK(finished.err.substr(finished.err.size() - take_away.size()) == take_away);
+  for (std::size_t at = 0, next = 0; at < finished.err.size(); at = next) {
+    next = std::min(finished.err.find(take_away, at + 1), finished.err.size());
+    CHECK(next - at - take_away.size() <= 80);
+  }
+  CHECK(finished.out.find('\r') == std::string::npos);
 }
 
 TEST_CASE("rapt profile: an interrupt and a used up budget leave what was measured") {

@@ -1,6 +1,7 @@
 #include "support/program.hpp"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <thread>
 
 namespace rapt::test {
 
@@ -28,6 +31,45 @@ Scratch::Scratch() {
 
 Scratch::~Scratch() { std::filesystem::remove_all(path_); }
 
+namespace {
+
+/// A terminal that a child writes to, read to its end.
+class Terminal {
+ public:
+  Terminal() {
+    if (openpty(&ours_, &theirs_, nullptr, nullptr, nullptr) != 0) FAIL("no terminal");
+  }
+  ~Terminal() {
+    if (reader_.joinable()) reader_.join();
+    close(ours_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  int child_end() const { return theirs_; }
+  /// Once the child has its end.
+  void listen() {
+    close(theirs_);
+    reader_ = std::thread([this] {
+      char buffer[4096];
+      // The last writer's end of it is told as an error.
+      for (ssize_t count = 0; (count = read(ours_, buffer, sizeof buffer)) > 0;)
+        text_.append(buffer, static_cast<std::size_t>(count));
+    });
+  }
+  std::string text() {
+    reader_.join();
+    return text_;
+  }
+
+ private:
+  int ours_ = -1, theirs_ = -1;
+  std::thread reader_;
+  std::string text_;
+};
+
+}  // namespace
+
 Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
                      const Setting& setting) {
   const Scratch scratch;
@@ -37,10 +79,12 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   int pipe_ends[2] = {-1, -1};
   if (setting.closed_pipe && pipe(pipe_ends) != 0) FAIL("no pipe");
   if (setting.closed_pipe) close(pipe_ends[0]);  // before there is a child that could write in time
+  std::optional<Terminal> terminal;
+  if (setting.terminal) terminal.emplace();
   const pid_t child = fork();
   if (child == 0) {
     dup2(open(in.c_str(), O_RDONLY), STDIN_FILENO);
-    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    dup2(terminal ? terminal->child_end() : open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
     if (setting.closed_pipe) {
       dup2(pipe_ends[1], STDOUT_FILENO);
       close(pipe_ends[1]);
@@ -55,6 +99,7 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
     _exit(127);
   }
   if (setting.closed_pipe) close(pipe_ends[1]);
+  if (terminal) terminal->listen();
   if (setting.interrupt_after_ms > 0) {
     usleep(static_cast<useconds_t>(setting.interrupt_after_ms) * 1000);
     kill(child, SIGINT);
@@ -63,7 +108,8 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   rusage usage{};
   if (wait4(child, &status, 0, &usage) != child) FAIL("no child");
   REQUIRE(WIFEXITED(status));
-  return {WEXITSTATUS(status), setting.output.empty() ? read_file(out) : "", read_file(err), usage.ru_maxrss};
+  return {WEXITSTATUS(status), setting.output.empty() ? read_file(out) : "",
+          terminal ? terminal->text() : read_file(err), usage.ru_maxrss};
 }
 
 Finished run_rapt(const std::vector<std::string>& arguments, const Setting& setting) {

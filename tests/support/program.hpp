@@ -19,6 +19,7 @@ struct Setting {
   bool closed_pipe = false;         // the reader of the output is gone
   std::vector<std::string> environment = {};
   int interrupt_after_ms = 0;  // sends SIGINT then
+  bool terminal = false;       // standard error is one
 };
 
 /// A folder of this test run, gone at its end.

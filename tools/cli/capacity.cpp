@@ -61,14 +61,6 @@ struct CapacityOptions {
   Format format = Format::table;
 };
 
-std::string human(Size bytes) {
-  static constexpr std::array<const char*, 7> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  std::size_t unit = 0;
-  double value = static_cast<double>(bytes);
-  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
-}
-
 /// "24GiB", "1.5 GB", "4096": bytes.
 Size parse_memory(const std::string& text) {
   static const std::map<std::string, double> units{
@@ -166,7 +158,9 @@ std::vector<std::pair<const char*, Size>> variants(Size heads, Size kv_heads) {
   return all;
 }
 
-Cell bytes_cell(Size bytes) { return {std::int64_t{bytes}, fmt::format("{} ({})", bytes, human(bytes))}; }
+Cell bytes_cell(Size bytes) {
+  return {std::int64_t{bytes}, fmt::format("{} ({})", bytes, shown_bytes(bytes))};
+}
 
 Table table_of(const CapacityOptions& options) {
   const bool by_memory = !options.memory.empty();

@@ -94,18 +94,10 @@ std::string looks_in_words(const Reading& reading, std::size_t row, std::size_t 
 
 std::string in_words(const Reading& reading, std::size_t top) {
   const pipeline::Input& input = reading.input();
-  std::string text = fmt::format("{} prompt rows ({} padding) and {} generated rows of {} components.\n",
-                                 input.n, reading.padding(), input.g, input.d);
-  text +=
-      "Each token looks at itself and at the tokens before it, never at later ones"
-      " or at padding.\nThe numbers are the shares of its attention; they sum to 1. [n] is the row of a "
-      "token.\n";
-  if (reading.has_word_for_each_row()) {
-    text += "A number in brackets is the row of a word.\n";
-  } else {
-    text += fmt::format("The {} words are not one for each prompt row, so rows go by their number.\n",
-                        input.text_len());
-  }
+  std::string text =
+      reading.summary() + "\n" +
+      "Each token looks at itself and at tokens before it, never at later ones or at padding.\n"
+      "The number is the share of its attention that goes there; all its shares sum to 1.\n";
   text += '\n';
   Table table{.columns = {"row", "token", "sees", "looks at"}, .rows = {}};
   for (std::size_t row = 0; row < reading.size(); ++row) {

@@ -18,6 +18,8 @@ constexpr std::size_t most_map_rows = 128;
 constexpr std::size_t most_cells_a_side = 64;
 /// From here on cells are small and their numbers are told, not written.
 constexpr std::size_t dense_from = 25;
+/// Of rows and columns that are blocks, every so many has its number.
+constexpr std::size_t labelled_blocks = 4;
 constexpr std::size_t top = 8;
 
 std::string escaped(std::string_view text) {
@@ -52,8 +54,24 @@ class HeatMap {
   explicit HeatMap(const Reading& reading)
       : reading_(reading), step_((reading.size() + most_map_rows - 1) / most_map_rows) {}
 
+  /// Weights of one token among hundreds are small: there the ramp rises more steeply. Either way it begins
+  /// steeply, so that small weights are seen too.
+  double ink(double weight) const { return step_ > 1 ? std::cbrt(weight) : std::sqrt(weight); }
+
+  std::string legend() const {
+    std::string ramp;
+    for (const double weight : {0.0, 0.02, 0.1, 0.25, 0.5, 1.0})
+      ramp += fmt::format(",rgba(var(--ink),{:.3f}) {:.0f}%", 0.85 * ink(weight), 100 * weight);
+    return "<p class=\"soft\"><span class=\"with-key\"><span class=\"key ramp\" "
+           "style=\"background:linear-gradient(90deg" +
+           ramp +
+           ")\"></span>weight 0 to 1</span>\n<span class=\"with-key\"><span class=\"key "
+           "later\"></span>later, cannot be seen</span>"
+           " <span class=\"with-key\"><span class=\"key padding\"></span>padding, takes no part</span></p>";
+  }
+
   std::string html() const {
-    std::string html;
+    std::string html = legend();
     if (step_ > 1) {
       html += fmt::format(
           "<p>Each cell stands for {0} x {0} weights and shows the greatest of them. "
@@ -62,7 +80,10 @@ class HeatMap {
     }
     html += fmt::format(
         "<div class=\"wide\"><table class=\"map{}\" role=\"grid\" aria-label=\"Attention weights\"{}>",
-        blocks() >= dense_from ? " dense" : "", step_ > 1 ? " data-most=\"1\"" : "");
+        step_ > 1                ? " dense blocks"
+        : blocks() >= dense_from ? " dense"
+                                 : "",
+        step_ > 1 ? " data-most=\"1\"" : "");
     html += "<thead><tr><th aria-label=\"row looks at column\"></th>";
     for (std::size_t key = 0; key < blocks(); ++key) html += header("col", key);
     html += "</tr></thead>\n<tbody>";
@@ -89,9 +110,10 @@ class HeatMap {
     const bool padding = step_ == 1 && reading_.token(first).kind == TokenKind::padding;
     const std::string name =
         step_ == 1 ? reading_.name(first) : fmt::format("rows {} to {}", first, end(block) - 1);
+    const std::string number = block % labelled_blocks == 0 ? fmt::format("{}", first) : "";
     return fmt::format("<th scope=\"{}\"{} data-name=\"{}\"><span>{}</span></th>", scope,
                        padding ? " class=\"padding\"" : "", escaped(name),
-                       escaped(step_ == 1 ? reading_.token(first).label : fmt::format("{}", first)));
+                       escaped(step_ == 1 ? reading_.token(first).label : number));
   }
 
   std::string cell(std::size_t row_block, std::size_t key_block) const {
@@ -110,9 +132,8 @@ class HeatMap {
       return fmt::format("<td class=\"{}\" tabindex=\"{}\" aria-label=\"{}\"></td>",
                          later ? "later" : "padding", tab, later ? "later" : "padding");
     }
-    // The square root lets small weights be seen too.
     return fmt::format("<td{} tabindex=\"{}\" style=\"--w:{:.3f}\">{:.3f}</td>",
-                       most > 0.65 ? " class=\"strong\"" : "", tab, std::sqrt(most), most);
+                       most > 0.65 ? " class=\"strong\"" : "", tab, ink(most), most);
   }
 
   const Reading& reading_;
@@ -208,24 +229,18 @@ constexpr const char* begin = R"html(<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>Where each token looks</title><style>)html";
 
-constexpr const char* legend = R"html(<p class="soft"><span class="key ramp"></span>weight 0 to 1
-<span class="key later"></span>later, cannot be seen <span class="key padding"></span>padding, takes no part</p>)html";
-
 }  // namespace
 
 std::string page(const Reading& reading) {
-  const pipeline::Input& input = reading.input();
   std::string html =
       std::string(begin) + page_style + "</style></head>\n<body><main><h1>Where each token looks</h1>";
-  html += fmt::format(
-      "<p>{} prompt rows ({} padding) and {} generated rows of {} components. Each row of the map is a "
-      "token; "
-      "along it, the share of its attention that goes to each token before it and to itself. A row sums to "
-      "1.</p>",
-      input.n, reading.padding(), input.g, input.d);
+  html +=
+      "<p>" + escaped(reading.summary()) +
+      "</p><p>Each row of the map is a token; along it, the share of its attention that goes to each token "
+      "before it and to itself. A row sums to 1.</p>";
   html += "<p class=\"soft\">Point at a cell, or reach the map with Tab and move with the arrow keys.</p>";
-  html += legend + HeatMap(reading).html();
-  html += "<div id=\"told\" role=\"status\" aria-live=\"polite\">Nothing is pointed at.</div>";
+  html += HeatMap(reading).html();
+  html += "<div id=\"told\" role=\"status\" aria-live=\"polite\">A cell is read out here.</div>";
   html += "<h2>The same in words</h2><div class=\"wide\">" + looks_table(reading) + "</div>";
   html += "<h2>The six stages</h2>" + stages(reading);
   return html + "</main>\n<script>" + page_script + "</script></body></html>\n";

@@ -5,8 +5,8 @@
 #include <rapt/rapt.hpp>
 
 #include <cstdlib>
-#include <fstream>
 
+#include "caches.hpp"
 #include "commands.hpp"
 #include "dispatch.hpp"
 #include "measure.hpp"
@@ -31,20 +31,11 @@ int usable_cores() {
 
 std::string cores() { return fmt::format("{} of {}", usable_cores(), online_cores()); }
 
-/// One line for each cache of the first core, as the kernel describes them.
+/// One line for each cache of the first core.
 std::string caches() {
   std::string lines;
-  for (int index = 0;; ++index) {
-    const auto read = [&](const char* what) {
-      std::string value;
-      std::ifstream(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/{}", index, what)) >> value;
-      return value;
-    };
-    const std::string level = read("level"), type = read("type"), size = read("size");
-    if (level.empty()) break;
-    if (type != "Instruction")
-      lines += fmt::format("{:<18}L{} {} {}\n", lines.empty() ? "caches" : "", level, type, size);
-  }
+  for (const DataCache& cache : data_caches())
+    lines += fmt::format("{:<18}{}\n", lines.empty() ? "caches" : "", cache.name);
   return lines.empty() ? fmt::format("{:<18}unknown\n", "caches") : lines;
 }
 

@@ -19,16 +19,17 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 .map td{width:2.6rem;height:1.7rem;min-width:2.6rem;padding:0;text-align:center;border:1px solid var(--line);background:rgba(var(--ink),calc(var(--w)*.85));cursor:default}
 .map td.strong{color:var(--strong)}
 .map.dense{font-size:.6rem}.map.dense td{width:.7rem;min-width:.7rem;height:.7rem;font-size:0;border-color:transparent}
+.map.blocks{font-size:.5625rem}.map.blocks td{width:.5625rem;min-width:.5625rem;height:.5625rem}
+.map.blocks th{line-height:0}.map.blocks thead span{line-height:1;margin-left:-.1rem}
 .map.dense th{padding:0 .25rem}.map.dense thead th{padding:.2rem 0}
 .map td.later,.later.key{background:repeating-linear-gradient(135deg,transparent 0 3px,var(--hatch) 3px 4px)}
 .map td.padding,.padding.key{background:repeating-linear-gradient(45deg,transparent 0 2px,var(--hatch) 2px 4px)}
 .map th.padding{color:var(--soft);text-decoration:line-through}
 .map tr.gen th{font-style:italic}.map tr.first-gen td,.map tr.first-gen th{border-top:2px solid var(--fore)}
-.map th.on{color:var(--on);font-weight:700}.map td.on{box-shadow:inset 0 0 0 1px var(--on)}
+.map th.on{color:var(--on);font-weight:700}.map td.on-row{box-shadow:inset 0 1px var(--on),inset 0 -1px var(--on)}.map td.on-column{box-shadow:inset 1px 0 var(--on),inset -1px 0 var(--on)}
 .map td:focus{outline:3px solid var(--on);outline-offset:-1px}
-.key{display:inline-block;width:1.4rem;height:.9rem;border:1px solid var(--line);vertical-align:middle;margin:0 .3rem 0 1rem}
-.key:first-child{margin-left:0}
-.ramp{width:7rem;background:linear-gradient(90deg,rgba(var(--ink),0),rgba(var(--ink),.27) 10%,rgba(var(--ink),.42) 25%,rgba(var(--ink),.6) 50%,rgba(var(--ink),.85))}
+.key{display:inline-block;width:1.4rem;height:.9rem;border:1px solid var(--line);vertical-align:middle;margin:0 .3rem 0 0}
+.ramp{width:7rem}.with-key{white-space:nowrap;margin-right:1rem}
 #told{position:sticky;bottom:0;background:var(--back);border-top:1px solid var(--line);padding:.5rem 0;min-height:1.5rem;font-size:1.05rem}
 details{margin:.5rem 0;border:1px solid var(--line);border-radius:.4rem;padding:.4rem .8rem}summary{cursor:pointer;font-weight:600}
 .rows td,.rows th{padding:.15rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;font-weight:400}
@@ -43,10 +44,12 @@ let lit = [];
 function cellAt(r, c) { return rows[r].cells[c + 1]; }
 function place(cell) { return [cell.parentNode.sectionRowIndex, cell.cellIndex - 1]; }
 function show(cell) {
-  for (const old of lit) old.classList.remove('on');
-  const [r, c] = place(cell);
-  lit = [rows[r].cells[0], columns[c], ...rows.map(row => row.cells[c + 1]), ...[...rows[r].cells].slice(1)];
-  for (const one of lit) one.classList.add('on');
+  for (const old of lit) old.classList.remove('on', 'on-row', 'on-column');
+  const [r, c] = place(cell), across = [...rows[r].cells].slice(1), down = rows.map(row => row.cells[c + 1]);
+  for (const one of across) one.classList.add('on-row');
+  for (const one of down) one.classList.add('on-column');
+  for (const one of [rows[r].cells[0], columns[c]]) one.classList.add('on');
+  lit = [rows[r].cells[0], columns[c], ...across, ...down];
   const from = rows[r].cells[0].dataset.name, to = columns[c].dataset.name;
   if (cell.className.includes('later')) told.textContent = `${from} cannot look at ${to}: it comes later`;
   else if (cell.className.includes('padding')) told.textContent = `${from} and ${to}: one of them is padding, which takes no part`;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "plot.hpp"
 #include "profile_report.hpp"
 #include "profile_stages.hpp"
+#include "progress.hpp"
 #include "streams.hpp"
 #include "table.hpp"
 
@@ -30,8 +30,8 @@ volatile std::sig_atomic_t interrupted = 0;
 struct Sweep {
   const char* name;
   Size ProfileSize::*parameter;
-  std::string range;                                        // FROM:TO
-  std::vector<std::pair<const char*, const char*>> stages;  // and their growth in words
+  std::string range;  // FROM:TO
+  std::vector<const char*> stages;
 };
 
 struct ProfileOptions {
@@ -39,63 +39,18 @@ struct ProfileOptions {
       {"n",
        &ProfileSize::n,
        "128:2048",
-       {{"2 projection", "3 n d^2"},
-        {"3 scores", "n^2 d / 2"},
-        {"4 weights", "n^2 / 2"},
-        {"5 output", "n^2 d / 2"},
-        {"3-5 fused", "n^2 d"},
-        {"6 generation", "3 g d^2 + 2 g (n+g) d"},
-        {"6 without cache", "2 g (n+g) d^2"}}},
+       {"2 projection", "3 scores", "4 weights", "5 output", "3-5 fused", "6 generation", "6 without cache"}},
       {"d",
        &ProfileSize::d,
        "32:512",
-       {{"2 projection", "3 n d^2"},
-        {"3 scores", "n^2 d / 2"},
-        {"5 output", "n^2 d / 2"},
-        {"3-5 fused", "n^2 d"},
-        {"6 generation", "3 g d^2 + 2 g (n+g) d"},
-        {"6 without cache", "2 g (n+g) d^2"}}},
-      {"g",
-       &ProfileSize::g,
-       "4:64",
-       {{"6 generation", "3 g d^2 + 2 g (n+g) d"}, {"6 without cache", "2 g (n+g) d^2"}}},
-      {"text_len", &ProfileSize::text_len, "64:1024", {{"1 one-hot", "unique^2 printed"}}}};
+       {"2 projection", "3 scores", "4 weights", "5 output", "3-5 fused", "6 generation", "6 without cache"}},
+      {"g", &ProfileSize::g, "4:64", {"6 generation", "6 without cache"}},
+      {"text_len", &ProfileSize::text_len, "512:16384", {"1 one-hot"}}};
   ProfileSize base{.n = 512, .d = 64, .g = 16, .text_len = 64};
-  int points = 7, repeats = 9;
+  int points = 7, repeats = 21;
   double budget = 80;
   std::string plot;
   Format format = Format::table;
-};
-
-/// How much is done, and how long the rest takes, on a terminal.
-class Progress {
- public:
-  Progress(std::size_t total, double budget) : total_(total), budget_(budget) {}
-  ~Progress() {
-    if (shown_) static_cast<void>(!write(STDERR_FILENO, "\r\033[K", 4));
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  bool must_stop() const { return interrupted != 0 || elapsed() > budget_; }
-  void step(const std::string& what) {
-    const double share = static_cast<double>(done_++) / static_cast<double>(total_);
-    if (isatty(STDERR_FILENO) == 0) return;
-    const auto bars = static_cast<std::size_t>(share * 30);
-    std::string line = fmt::format("\r\033[K[{}{}] {:3.0f} %  {}", std::string(bars, '#'),
-                                   std::string(30 - bars, '.'), share * 100, what);
-    if (share > 0.05) line += fmt::format(", {:.0f} s left", elapsed() / share - elapsed());
-    shown_ = write(STDERR_FILENO, line.data(), line.size()) > 0 || shown_;
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::size_t total_, done_ = 0;
-  double budget_;
-  bool shown_ = false;
 };
 
 /// FROM:TO in equal ratios, whole numbers, each once.
@@ -120,12 +75,13 @@ std::vector<Size> sizes_of(const std::string& range, int points) {
 }
 
 /// The least CPU time of one run among the repeats, each long enough for the clock; fewer when it must stop.
-double seconds_of(const ProfiledStage& stage, int repeats, const Progress& progress) {
+template <class Stop>
+double seconds_of(const ProfiledStage& stage, int repeats, const Stop& must_stop) {
   constexpr double least = 2e-3;
   stage.run();
   double best = 0;
   std::ptrdiff_t runs = 1;
-  for (int repeat = 0; repeat < repeats && (repeat == 0 || !progress.must_stop());) {
+  for (int repeat = 0; repeat < repeats && (repeat == 0 || !must_stop());) {
     const double start = measure::thread_cpu_seconds();
     for (std::ptrdiff_t i = 0; i < runs; ++i) stage.run();
     const double seconds = measure::thread_cpu_seconds() - start;
@@ -140,56 +96,95 @@ double seconds_of(const ProfiledStage& stage, int repeats, const Progress& progr
   return best;
 }
 
-/// Measures all, or what it can until it must stop.
-std::vector<Curve> measure_all(const ProfileOptions& options, bool& complete) {
-  std::vector<Curve> curves;
-  std::size_t total = 0;
-  for (const Sweep& sweep : options.sweeps)
-    total += sweep.stages.size() * sizes_of(sweep.range, options.points).size();
-  Progress progress(total, options.budget);
-  complete = false;
-  for (const Sweep& sweep : options.sweeps) {
-    const std::size_t first = curves.size();
-    for (const auto& [stage, formula] : sweep.stages)
-      curves.push_back({sweep.name, sweep.parameter, stage, formula, {}});
-    for (const Size at : sizes_of(sweep.range, options.points)) {
-      ProfileSize size = options.base;
+/// The least time of each stage at each size, taken in rounds over all sizes: a busy moment of the machine
+/// then spoils one round and not a size.
+class Measurement {
+ public:
+  explicit Measurement(const ProfileOptions& options)
+      : options_(options), rounds_(std::min(options.repeats, most_rounds)), progress_(steps()) {
+    for (const Sweep& sweep : options.sweeps) {
+      for (const char* stage : sweep.stages) curves_.push_back({sweep.name, sweep.parameter, stage, {}});
+    }
+  }
+
+  /// Of all, or of what there was time for.
+  std::vector<Curve> run() {
+    for (int round = 0; round < rounds_ && !must_stop(); ++round) {
+      auto first = curves_.begin();
+      for (const Sweep& sweep : options_.sweeps) {
+        measure(sweep, &*first, (options_.repeats + round) / rounds_);
+        first += std::ssize(sweep.stages);
+      }
+    }
+    complete_ = !must_stop();
+    return std::move(curves_);
+  }
+  bool is_complete() const { return complete_; }
+
+ private:
+  static constexpr int most_rounds = 7;
+
+  std::size_t steps() const {
+    std::size_t steps = 0;
+    for (const Sweep& sweep : options_.sweeps)
+      steps += sweep.stages.size() * sizes_of(sweep.range, options_.points).size();
+    return steps * static_cast<std::size_t>(rounds_);
+  }
+
+  bool must_stop() const { return interrupted != 0 || progress_.elapsed() > options_.budget; }
+
+  void measure(const Sweep& sweep, Curve* curves, int repeats) {
+    for (const Size at : sizes_of(sweep.range, options_.points)) {
+      if (must_stop()) return;
+      ProfileSize size = options_.base;
       size.*sweep.parameter = at;
       const ProfiledStages stages(size);
-      for (std::size_t c = first; c < curves.size(); ++c) {
-        if (progress.must_stop()) return curves;
-        progress.step(fmt::format("{} = {}, stage {}", sweep.name, at, curves[c].stage));
-        const auto stage =
-            std::find_if(stages.all().begin(), stages.all().end(),
-                         [&](const ProfiledStage& one) { return one.name == curves[c].stage; });
-        curves[c].points.push_back({at, seconds_of(*stage, options.repeats, progress), stage->operations});
+      for (std::size_t c = 0; c < sweep.stages.size(); ++c) {
+        if (must_stop()) return;
+        progress_.step(fmt::format("{} = {}, stage {}", sweep.name, at, curves[c].stage));
+        const ProfiledStage& stage = stages.named(curves[c].stage);
+        curves[c].add(
+            {at, seconds_of(stage, repeats, [&] { return must_stop(); }), stage.operations, stage.bytes});
       }
     }
   }
-  complete = true;
-  return curves;
+
+  const ProfileOptions& options_;
+  int rounds_;
+  Progress progress_;
+  std::vector<Curve> curves_;
+  bool complete_ = false;
+};
+
+void print(const std::vector<Curve>& curves, const ProfileOptions& options) {
+  switch (options.format) {
+    case Format::table:
+      return write_output(in_words(curves, options.base, options.repeats));
+    case Format::csv:
+      return write_output(to_csv(points_table(curves, options.base)));
+    case Format::json:
+      return write_output(to_json(points_table(curves, options.base)));
+  }
 }
 
 void profile(const ProfileOptions& options) {
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  bool complete = false;
+  // The second one ends the program as ever.
+  std::signal(SIGINT, [](int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);
+  });
   std::vector<Curve> curves;
-  tbb::task_arena(1).execute([&] { curves = measure_all(options, complete); });
+  bool complete = false;
+  tbb::task_arena(1).execute([&] {
+    Measurement measurement(options);
+    curves = measurement.run();
+    complete = measurement.is_complete();
+  });
   std::signal(SIGINT, SIG_DFL);
-  switch (options.format) {
-    case Format::table:
-      write_output(in_words(curves, options.base, options.repeats));
-      break;
-    case Format::csv:
-      write_output(to_csv(points_table(curves, options.base)));
-      break;
-    case Format::json:
-      write_output(to_json(points_table(curves, options.base)));
-      break;
-  }
+  print(curves, options);
   if (!complete) {
     const std::string why = interrupted != 0 ? "interrupted" : "the time budget is used up (--budget)";
-    const std::string line = "rapt: " + why + ": these are the sizes measured so far\n";
+    const std::string line = "rapt: " + why + ": this is what was measured so far\n";
     static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
   }
   if (!options.plot.empty()) run_gnuplot(plot_commands(curves, options.plot));
@@ -216,7 +211,7 @@ void add_profile(CLI::App& app) {
       ->type_name("N");
   command
       ->add_option("--repeats", options->repeats,
-                   "Measurements of each, 1 to 1000, of which the least counts (default 9)")
+                   "Measurements of each, 1 to 1000, of which the least counts (default 21)")
       ->check(wordless(CLI::Range(1, 1000)))
       ->type_name("N");
   command->add_option("--budget", options->budget, "Seconds after which it tells what it has (default 80)")

@@ -1,9 +1,12 @@
-// How measured cost grows: power laws fitted to the points of a sweep, and what they are held against.
+// How measured cost grows: power laws fitted to the points of a sweep, what they are held against, and why
+// the two differ where they do.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include "caches.hpp"
 
 namespace rapt::cli {
 
@@ -12,6 +15,7 @@ struct Point {
   std::ptrdiff_t at;  // the value of the swept parameter
   double seconds;
   std::ptrdiff_t operations;
+  std::ptrdiff_t bytes;  // what one run reads and writes, each byte once
 };
 
 /// y = c x^exponent through logarithms, least squares.
@@ -30,7 +34,9 @@ struct Growth {
 };
 Growth growth_of(const std::vector<Point>& points);
 
-/// "agrees", or why not at these sizes.
-std::string verdict(const Growth& growth);
+/// "agrees", or why not at these sizes, with the numbers that say so: the cache that the working set of this
+/// sweep outgrows, the part of the time that does not grow, or the noise.
+std::string verdict(const std::vector<Point>& points, const std::string& sweep,
+                    const std::vector<DataCache>& caches);
 
 }  // namespace rapt::cli

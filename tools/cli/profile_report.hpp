@@ -14,8 +14,11 @@ namespace rapt::cli {
 struct Curve {
   std::string sweep;
   std::ptrdiff_t ProfileSize::*parameter;
-  std::string stage, formula;
+  std::string stage;
   std::vector<Point> points;
+
+  /// One more measurement; of two at one size the lesser counts.
+  void add(const Point& point);
 };
 
 /// Every point, with what its curve comes to: for programs.

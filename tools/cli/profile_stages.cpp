@@ -214,20 +214,35 @@ ProfiledStages::ProfiledStages(const ProfileSize& size) : data_(std::make_unique
   counted.g = size.g;
   counted.mask.assign(static_cast<std::size_t>(size.n), 1);
   const pipeline::Operations operations = pipeline::operations(counted);
+  constexpr Size element = sizeof(double);
+  const auto [n, d, g, text_len] = size;
+  const Size projections = 3 * d * d * element, rows = n * d * element, all_rows = (n + g) * d * element;
+  const Size seen_pairs = n * (n + 1) / 2 * element;
+  // A word and the references to it that are sorted; what is printed leaves through a buffer of 64 KiB.
+  const Size words =
+      text_len * static_cast<Size>(2 * sizeof(std::string) + sizeof(std::string_view)) + (1 << 16);
   // Each of g tokens projects k and v of every row so far again, and q, k and v of its own row once more.
-  const Size seen = size.g * size.n + size.g * (size.g + 1) / 2;
-  const Size without_cache = (2 * seen + 3 * size.g) * size.d * size.d + 2 * seen * size.d;
-  all_ = {{"1 one-hot", operations.one_hot_cells, [data] { data->one_hot(); }},
-          {"2 projection", operations.projection, [data] { data->project_rows(0, data->n, true); }},
-          {"3 scores", operations.scores, [data] { data->score(); }},
-          {"4 weights", operations.exponentials, [data] { data->weigh(); }},
-          {"5 output", operations.output, [data] { data->sum(); }},
-          {"6 generation", operations.generation, [data] { data->generate_with_cache(); }},
-          {"6 without cache", without_cache, [data] { data->generate_without_cache(); }},
-          {"3-5 fused", operations.scores + operations.output,
-           [data] { data->attend(0, data->n, data->n, Causal::top_left); }}};
+  const Size seen = g * n + g * (g + 1) / 2;
+  const Size without_cache = (2 * seen + 3 * g) * d * d + 2 * seen * d;
+  all_ = {
+      {"1 one-hot", operations.comparisons + operations.one_hot_cells, words, [data] { data->one_hot(); }},
+      {"2 projection", operations.projection, 4 * rows + projections,
+       [data] { data->project_rows(0, data->n, true); }},
+      {"3 scores", operations.scores, 2 * rows + seen_pairs, [data] { data->score(); }},
+      {"4 weights", operations.exponentials, 2 * seen_pairs, [data] { data->weigh(); }},
+      {"5 output", operations.output, 2 * rows + seen_pairs, [data] { data->sum(); }},
+      {"6 generation", operations.generation, 2 * all_rows + projections,
+       [data] { data->generate_with_cache(); }},
+      {"6 without cache", without_cache, 3 * all_rows + projections,
+       [data] { data->generate_without_cache(); }},
+      {"3-5 fused", operations.scores + operations.output, 4 * rows,
+       [data] { data->attend(0, data->n, data->n, Causal::top_left); }}};
 }
 
 ProfiledStages::~ProfiledStages() = default;
+
+const ProfiledStage& ProfiledStages::named(const std::string& name) const {
+  return *std::find_if(all_.begin(), all_.end(), [&](const ProfiledStage& one) { return one.name == name; });
+}
 
 }  // namespace rapt::cli

@@ -41,6 +41,19 @@ std::string Reading::name(std::size_t row) const {
   return is_word ? token.label + "[" + std::to_string(row) + "]" : token.label;
 }
 
+std::string Reading::summary() const {
+  const std::string last = std::to_string(input_.n - 1);
+  std::string text = "Rows 0 to " + last + " are the prompt";
+  if (padding_ > 0) text += ", " + std::to_string(padding_) + " of them padding";
+  if (input_.g == 1) text += "; Gen 0 was generated after it";
+  if (input_.g > 1) text += "; Gen 0 to Gen " + std::to_string(input_.g - 1) + " were generated after it";
+  text += ".\nA row is a vector of " + std::to_string(input_.d) + " components. ";
+  if (has_word_for_each_row())
+    return text + name(static_cast<std::size_t>(input_.n) - 1) + " is the word of row " + last + ".";
+  return text + "There are " + std::to_string(input_.text_len()) +
+         " words, not one for each row of the prompt, so rows go by number.";
+}
+
 Sight Reading::sight(std::size_t row, std::size_t key) const {
   if (tokens_[row].kind == TokenKind::padding || tokens_[key].kind == TokenKind::padding)
     return Sight::padding;

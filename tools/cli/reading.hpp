@@ -38,6 +38,8 @@ class Reading {
   const Token& token(std::size_t row) const { return tokens_[row]; }
   /// The token as another one speaks of it: "cat[1]" with its row, "row 3" or "Gen 0".
   std::string name(std::size_t row) const;
+  /// What the rows are, in three sentences on two lines.
+  std::string summary() const;
   bool has_word_for_each_row() const noexcept { return input_.text_len() == input_.n; }
   Sight sight(std::size_t row, std::size_t key) const;
   double weight(std::size_t row, std::size_t key) const { return weights_[row * size() + key]; }

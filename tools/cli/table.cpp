@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace rapt::cli {
@@ -120,6 +121,14 @@ std::string printable(std::string_view bytes) {
     bytes.remove_prefix(sequence.size());
   }
   return text;
+}
+
+std::string shown_bytes(std::int64_t bytes) {
+  static constexpr std::array<const char*, 7> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  double value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::size_t width(std::string_view text) {

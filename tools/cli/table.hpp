@@ -43,6 +43,9 @@ void add_formats(CLI::App& command, Format& format);
 /// Bytes as UTF-8 that can be shown anywhere: control characters and what is no UTF-8 become \xNN.
 std::string printable(std::string_view bytes);
 
+/// "1.5 MiB"; bytes below a KiB are written in full.
+std::string shown_bytes(std::int64_t bytes);
+
 /// Columns that UTF-8 text takes, one for each code point.
 std::size_t width(std::string_view text);
 
