@@ -21,6 +21,12 @@ Mask some_mask(int once_in_n) {
                         Mask::sparse, Mask::runs, Mask::left});
 }
 
+// What fails, where, and the command that runs the problem again.
+std::string failure(const Isa& isa, const Data& data) {
+  const std::string problem = format(data.problem);
+  return problem + " on " + isa.table->name + "\nreplay: build/bin/rapt_replay " + problem + '\n';
+}
+
 // scale, softcap, bias, magnitudes: what scores go through.
 void choose_scores(Problem& p) {
   if (once_in(4)) p.softcap = *one_of<double>({0, 0.5, 3, 50});
@@ -95,13 +101,12 @@ rc::Gen<std::ptrdiff_t> capacities(const Problem& problem) {
 }
 
 void require_same(const Isa& isa, const Data& data, const std::string& difference) {
-  if (!difference.empty()) RC_FAIL(format(data.problem) + " on " + isa.table->name + '\n' + difference);
+  if (!difference.empty()) RC_FAIL(failure(isa, data) + difference);
 }
 
 void require_within(const Isa& isa, const Data& data, const char* what, double fraction) {
   if (fraction <= 1) return;
-  RC_FAIL(format(data.problem) + " on " + isa.table->name + '\n' + what + ": " + std::to_string(fraction) +
-          " of the bound");
+  RC_FAIL(failure(isa, data) + what + ": " + std::to_string(fraction) + " of the bound");
 }
 
 double broadcast(const Array<4>& array, std::array<std::ptrdiff_t, 4> at) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "support/fill.hpp"
 
@@ -17,7 +18,8 @@ enum Stream : std::uint64_t {
   slope_stream,
   length_stream,
   shape_stream,
-  mask_stream
+  mask_stream,
+  special_stream = 400  // masks take every stream of 7, 8 and 9 modulo 16
 };
 
 Array<4> uniform(const Problem& problem, Stream stream, std::array<std::ptrdiff_t, 4> shape, double magnitude,
@@ -27,6 +29,19 @@ Array<4> uniform(const Problem& problem, Stream stream, std::array<std::ptrdiff_
     array.values[i] = rounded_to(dtype, magnitude * random_unit(problem.seed, stream, i));
   }
   return array;
+}
+
+// NaN, infinities, zeros, subnormal and huge numbers in place of one value in p.special.
+void plant(const Problem& p, std::uint64_t stream, Dtype dtype, Array<4>& array) {
+  const bool f64 = p.dtype == Dtype::f64;
+  const double huge = f64 ? 0x1p1000 : 0x1p120, tiny = f64 ? 0x1p-1070 : 0x1p-145;
+  const double specials[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, 0.0, -0.0, tiny,
+                             -tiny,        huge,     -huge,     1e9, -1e9};
+  for (std::size_t at = 0; at < array.values.size(); ++at) {
+    const std::uint64_t draw = random_bits(p.seed, special_stream + stream, at);
+    if (draw % p.special == 0)
+      array.values[at] = rounded_to(dtype, specials[(draw >> 20) % std::size(specials)]);
+  }
 }
 
 // One line of a mask: a key mask, a query mask, or a row of attend.
@@ -123,6 +138,12 @@ Data make_data(const Problem& p) {
   if (p.bias) data.bias = uniform(p, bias_stream, broadcast_shape(p, 1), 2, arithmetic);
   if (p.key_lengths) data.key_lengths = make_lengths(p);
   if (p.alibi) data.alibi_slopes = make_slopes(p);
+  if (p.special != 0) {
+    plant(p, 0, arithmetic, data.q);
+    plant(p, 1, p.dtype, data.k);
+    plant(p, 2, p.dtype, data.v);
+    if (data.bias) plant(p, 3, arithmetic, *data.bias);
+  }
   return data;
 }
 

@@ -77,7 +77,7 @@ bool read_number(std::string_view token, Problem& p, bool& has_v_dim) {
          read(token, "q", p.q_len) || read(token, "kv", p.kv_len) || read(token, "d", p.head_dim) ||
          read(token, "w", p.window) || read(token, "km-", p.key_mask) || read(token, "qm-", p.query_mask) ||
          read(token, "at-", p.attend) || read(token, "cap", p.softcap) || read(token, "scale", p.scale) ||
-         read(token, "mag", p.magnitude) || read(token, "s", p.seed);
+         read(token, "mag", p.magnitude) || read(token, "x", p.special) || read(token, "s", p.seed);
 }
 
 std::string shortest(double value) {
@@ -117,6 +117,7 @@ std::string format(const Problem& p) {
   if (p.softcap) add("cap", shortest(*p.softcap));
   if (p.scale) add("scale", shortest(*p.scale));
   if (p.magnitude != 1) add("mag", shortest(p.magnitude));
+  if (p.special != 0) add("x", std::to_string(p.special));
   add(name(p.dtype), "");
   if (p.seed != 0) add("s", std::to_string(p.seed));
   return text;

@@ -9,6 +9,7 @@
 //   kl                        key_lengths, seeded
 //   bias  alibi  cap2.5  scale-0.5
 //   mag30                     q and k are drawn from [-30, 30) in place of [-1, 1)
+//   x50                       of q, k, v and bias one number in 50 is NaN, infinite, zero, subnormal or huge
 //   f32 f64 bf16 f16          how K and V are stored; q and out are f32 but for f64
 //   s7                        seed, 0 if absent
 #pragma once
@@ -37,6 +38,7 @@ struct Problem {
   bool key_lengths = false, bias = false, alibi = false;
   std::optional<double> softcap, scale;
   double magnitude = 1;
+  std::uint64_t special = 0;  ///< one number in so many; 0: none
   Dtype dtype = Dtype::f32;
   std::uint64_t seed = 0;
 
