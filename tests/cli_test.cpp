@@ -175,7 +175,12 @@ TEST_CASE("a file of garbage is refused without being kept") {
   const Finished nul = run({"run", path});
   check_refused(nul, 2, "rapt: prompt[0][0]: line 4, column 1: expected a number, got '\\x00");
   CHECK(nul.peak_kib < most_kib);
-  std::ofstream(path, std::ios::binary) << "2000000000 2000000000 0 1\nw\n" << std::string(1 << 26, '1');
+  {
+    std::ofstream file(path, std::ios::binary);
+    file << "2000000000 2000000000 0 1\nw\n";
+    const std::string some(1 << 16, '1');
+    for (int i = 0; i < 1024; ++i) file << some;
+  }
   const Finished digits = run({"run", "--unbounded", path});
   check_refused(digits, 2,
                 "rapt: mask[0]: line 3, column 1: expected an integer from 0 to 1, got "

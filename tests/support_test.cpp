@@ -22,11 +22,11 @@ TEST_CASE("a problem string says the whole problem") {
            "b0_hq1_hkv1_q0_kv0_d1_dv70_topleft_w3_km-runs_kl_qm-left_at-sparse_bias_alibi_cap1e-05_scale-0."
            "25_mag1e+30_f16_s99",
            "b2_hq1_hkv1_q3_kv4_d5_km-all_qm-none_at-first_scale0_f64_s18446744073709551615",
-           "b2_hq1_hkv1_q3_kv4_d5_km-last_qm-random_cap0_bf16",
+           "b2_hq1_hkv1_q3_kv4_d5_km-last_qm-random_cap0_x50_bf16",
        }) {
     CHECK(format(parse_problem(text)) == text);
   }
-  CHECK_THROWS_WITH(parse_problem("b1_x9_f32"), Catch::Contains("'x9'"));
+  CHECK_THROWS_WITH(parse_problem("b1_y9_f32"), Catch::Contains("'y9'"));
   CHECK_THROWS_WITH(parse_problem("b1_km-some_f32"), Catch::Contains("'km-some'"));
   CHECK_THROWS_WITH(parse_problem("b1__f32"), Catch::Contains("''"));
 }
