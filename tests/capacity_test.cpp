@@ -6,7 +6,7 @@
 #include <limits>
 
 using namespace rapt;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("payload is 2 B Hkv T D itemsize") {
   CHECK(kv_capacity({.batch = 2, .n_kv_heads = 3, .tokens = 5, .head_dim = 7, .itemsize = 8}) ==

@@ -6,7 +6,7 @@
 #include "profile_fit.hpp"
 
 using namespace rapt::cli;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Catch::Matchers::StartsWith;
 
 namespace {

@@ -10,7 +10,7 @@
 #include "normal.hpp"
 
 using namespace rapt;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "dispatch.hpp"
 
 using namespace rapt;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 using namespace rapt;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 
