@@ -150,7 +150,8 @@ class AttendCase final : public Case {
              .modifiers = &modifiers_,
              .state = rows_.state,
              .counts = &counts_,
-             .scratch = scratch_.get()};
+             .scratch = scratch_.get(),
+             .ahead = &ahead_};
     flop = 4.0 * static_cast<double>(pairs * head_dim);
   }
   std::string check() override { return ""; }
@@ -166,6 +167,7 @@ class AttendCase final : public Case {
   std::vector<kernels::AttendRow<T>> row_;
   kernels::Modifiers<T> modifiers_{};
   kernels::PairCounts counts_{};
+  kernels::Ahead ahead_;
   kernels::AttendArgs<T> args_{};
 };
 

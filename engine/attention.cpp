@@ -104,6 +104,7 @@ class AttentionRun {
   /// One item a KV head, each block packed where it is used.
   void run_streamed() {
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
+      row_blocks_[static_cast<std::size_t>(slot)].ask_for(memory_of_head(head + slots_));
       attend_rows(slot, head, 0, [&](Size block) { return stream(head, block, slot); });
     });
   }
@@ -144,6 +145,28 @@ class AttentionRun {
     rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
                 std::min(first + plan_.row_block, call_.shape.rows()));
     return rows;
+  }
+  /// What a head reads and writes, where each array is one run of memory and all of it leaves room in L2.
+  kernels::Ahead memory_of_head(Size head) const noexcept {
+    constexpr Size most_bytes = 1 << 18, page = 4096;
+    const AttentionShape& shape = call_.shape;
+    kernels::Ahead ahead;
+    const Size elements = (shape.q_len + shape.kv_len) * (shape.head_dim + shape.v_dim);
+    if (head >= shape.heads() || shape.group_size() != 1 ||
+        elements * static_cast<Size>(sizeof(T)) > most_bytes)
+      return ahead;
+    const auto add = [&](const auto& view) {
+      if (view.strides[3] != 1 || view.strides[2] != view.extents[3]) return;
+      const auto* first = &view(head / shape.n_kv_heads, head % shape.n_kv_heads, 0, 0);
+      const auto* const at = reinterpret_cast<const char*>(first);
+      const Size bytes = view.extents[2] * view.extents[3] * static_cast<Size>(sizeof(*first));
+      ahead.runs[--ahead.next] = {at, bytes};
+      // A line a page at once, so that addresses are translated side by side: each translation by itself
+      // holds the products up.
+      for (Size offset = 0; offset < bytes; offset += page) __builtin_prefetch(at + offset);
+    };
+    add(call_.out), add(call_.q), add(call_.v), add(call_.k);
+    return ahead;
   }
   void pack(Size head, Size block, T* memory) const noexcept {
     pack_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block, memory);

@@ -23,14 +23,18 @@ struct Offered {
 /// window: at least 1, or no_window.
 inline constexpr std::ptrdiff_t no_window = PTRDIFF_MAX;
 
+/// Real keys whose array index is at most `limit`.
+inline std::ptrdiff_t real_keys_up_to(const SequenceKeys& keys, std::ptrdiff_t limit) noexcept {
+  return std::upper_bound(keys.index, keys.index + keys.count, limit) - keys.index;
+}
+
 inline Offered offered_keys(const SequenceKeys& keys, Causal causal, std::ptrdiff_t window,
                             std::ptrdiff_t q_len, std::ptrdiff_t i) noexcept {
   if (causal == Causal::none) return {0, keys.count};
   const std::ptrdiff_t limit = causal == Causal::top_left ? i : i + keys.length - q_len;
   if (limit < 0) return {0, 0};
-  const std::ptrdiff_t end = keys.index == nullptr
-                                 ? std::min(limit + 1, keys.count)
-                                 : std::upper_bound(keys.index, keys.index + keys.count, limit) - keys.index;
+  const std::ptrdiff_t end =
+      keys.index == nullptr ? std::min(limit + 1, keys.count) : real_keys_up_to(keys, limit);
   return {window < end ? end - window : 0, end};
 }
 

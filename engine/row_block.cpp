@@ -52,6 +52,8 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   offered_ = {std::numeric_limits<Size>::max(), 0};
   const Size group = call_.shape.group_size();
   const bool in_place = q_readable_in_place();
+  const bool any_options =
+      options.alibi_slopes || options.bias || options.attend || options.weights || options.scores;
   Place place = place_of(first);
   Offered keys = call_.offered(b, place.i);
   for (Size r = first; r < last; ++r) {
@@ -60,13 +62,13 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
       kernels::AttendRow<T>& row = row_[rows_];
       row = {.begin = keys.begin,
              .end = keys.end,
-             .slope = options.alibi_slopes ? (*options.alibi_slopes)(place.h) : T(0),
-             .bias = options.bias ? &call_.bias(b, place.h, place.i, 0) : nullptr,
-             .attend = options.attend ? &call_.attend(b, place.h, place.i, 0) : nullptr,
-             .weights = options.weights ? &(*options.weights)(b, place.h, place.i, 0) : nullptr,
-             .scores = options.scores ? &(*options.scores)(b, place.h, place.i, 0) : nullptr,
-             .block_max = block_max_ == nullptr ? nullptr : block_max_ + rows_ * key_blocks_};
-      if (block_max_ != nullptr) std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
+             .slope = T(0),
+             .bias = nullptr,
+             .attend = nullptr,
+             .weights = nullptr,
+             .scores = nullptr,
+             .block_max = nullptr};
+      if (any_options) add_options(row, place);
       place_[rows_++] = place;
       if (keys.begin != keys.end)
         offered_ = {std::min(offered_.begin, keys.begin), std::max(offered_.end, keys.end)};
@@ -80,6 +82,19 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
   q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
   clear_state(state_, rows_);
+}
+
+template <class Call>
+void RowBlock<Call>::add_options(kernels::AttendRow<T>& row, const Place& place) const noexcept {
+  const auto& options = call_.options;
+  if (options.alibi_slopes) row.slope = (*options.alibi_slopes)(place.h);
+  if (options.bias) row.bias = &call_.bias(b_, place.h, place.i, 0);
+  if (options.attend) row.attend = &call_.attend(b_, place.h, place.i, 0);
+  if (options.scores) row.scores = &(*options.scores)(b_, place.h, place.i, 0);
+  if (!options.weights) return;
+  row.weights = &(*options.weights)(b_, place.h, place.i, 0);
+  row.block_max = block_max_ + rows_ * key_blocks_;
+  std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
 }
 
 // Rows of one head, none dropped, side by side and not all in the same few L1 sets.
@@ -154,7 +169,8 @@ void RowBlock<Call>::attend(Size block, const Keys& keys, const kernels::RowStat
                       .modifiers = &call_.modifiers,
                       .state = state,
                       .counts = &counts_,
-                      .scratch = scratch_});
+                      .scratch = scratch_,
+                      .ahead = &ahead_});
 }
 
 template <class Call>

@@ -28,6 +28,8 @@ class RowBlock {
   /// Attends to one packed block, into the rows' own state or into a Partial's.
   void attend(Size block, const Keys& keys) noexcept { attend(block, keys, state_); }
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state) noexcept;
+  /// From now on kernels ask for this memory as they go.
+  void ask_for(const kernels::Ahead& ahead) noexcept { ahead_ = ahead; }
   /// Folds a Partial behind the state.
   void fold(const kernels::RowState<T>& partial) noexcept;
   /// Writes out, weights and lse.
@@ -56,6 +58,7 @@ class RowBlock {
     return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
   }
   bool q_readable_in_place() const noexcept;
+  void add_options(kernels::AttendRow<T>& row, const Place& place) const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
   void finish_weights(Size r) noexcept;
@@ -74,6 +77,7 @@ class RowBlock {
   T* line_;                                      // one row of out, or one block of weights
   Size b_ = 0, hkv_ = 0, first_ = 0, last_ = 0;  // what was gathered
   Size rows_ = 0;                                // of those, not behind query_mask
+  kernels::Ahead ahead_;
   kernels::PairCounts counts_{0, 0};
   Size skipped_pairs_ = 0;
   Offered offered_{0, 0};

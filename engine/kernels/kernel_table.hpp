@@ -85,6 +85,27 @@ struct PairCounts {
   Size offered, hidden;  // offered by the row's interval; of those, hidden by `attend`
 };
 
+/// Memory that will be used soon. The products ask for it line by line, so that it arrives while they run.
+struct Ahead {
+  struct Run {
+    const char* at;
+    Size bytes;
+  };
+  static constexpr int most = 4;
+  Run runs[most]{};  // one after the other, each from its first byte on
+  int next = most;   // the first that is not done
+
+  /// The start of the next `bytes` bytes, or null. The end of a run is overstepped: what lies there is likely
+  /// the next to be used, and asking never faults.
+  const char* take(Size bytes) noexcept {
+    while (next < most && runs[next].bytes <= 0) ++next;
+    if (next == most) return nullptr;
+    const char* const at = runs[next].at;
+    runs[next] = {at + bytes, runs[next].bytes - bytes};
+    return at;
+  }
+};
+
 /// attend: steps 1 to 5 of the numeric contract (engine/README.md) for some rows and one block of keys.
 /// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
 /// and folded into its state. Panels hold `keys` keys and are 0 beyond; keys that no row is offered may be
@@ -110,6 +131,7 @@ struct AttendArgs {
   RowState<T> state;
   PairCounts* counts;  // raised by what was done
   T* scratch;          // Kernels::attend_scratch elements
+  Ahead* ahead;        // what to ask for meanwhile
 };
 
 /// fold: joins `block` behind `into`, row by row, in position order (step 5).

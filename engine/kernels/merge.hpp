@@ -4,6 +4,7 @@
 
 #include "kernels/kernel_table.hpp"
 #include "kernels/simd_lanes.hpp"
+#include "kernels/tile.hpp"
 
 namespace rapt::kernels {
 
@@ -69,58 +70,85 @@ void fold(const FoldArgs<T>& args) noexcept {
 /// Many correctly rounded quotients by one divisor: vdivps delivers a vector in 16 cycles, this in three. r =
 /// RN(1/d) once; then two Newton steps on q = a r make q faithful and, by Markstein's theorem, a / d to the
 /// last bit (Muller et al., Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as no
-/// remainder underflows: other dividends are divided.
+/// remainder underflows: other dividends are divided. (A NaN comes out of either.)
 template <class T, class Arch>
 class Quotients {
  public:
   explicit RAPT_INLINE Quotients(T divisor) noexcept
-      : divisor_(simd::broadcast<Arch>(divisor)),
+      : divisor_(divisor),
         reciprocal_(simd::broadcast<Arch>(T(1) / divisor)),
-        tame_(divisor >= T(0.5) && divisor <= T(0x1p40)) {}
+        tame_(has_fma && divisor >= T(0.5) && divisor <= T(0x1p40)) {}
 
-  RAPT_INLINE Batch<T, Arch> operator()(const Batch<T, Arch>& a) const noexcept {
-    if constexpr (has_fma) {
-      constexpr T least = std::is_same_v<T, float> ? T(0x1p-60) : T(0x1p-500);
-      const Batch<T, Arch> magnitude = xsimd::abs(a);
-      if (tame_ && xsimd::all((magnitude >= simd::broadcast<Arch>(least)) &
-                              (magnitude <= simd::broadcast<Arch>(T(0x1p60))))) {
-        const Batch<T, Arch> q = a * reciprocal_;
-        const Batch<T, Arch> better = simd::fma(remainder(q, a), reciprocal_, q);
-        return simd::fma(remainder(better, a), reciprocal_, better);
+  /// All of a share one look at their range.
+  template <std::size_t V>
+  RAPT_INLINE void divide(Batch<T, Arch> (&a)[V]) const noexcept {
+    const Batch<T, Arch> divisor = simd::broadcast<Arch>(divisor_);
+    if (tame_ && in_range(a)) {
+      const Batch<T, Arch> minus = simd::broadcast<Arch>(-divisor_);
+#pragma GCC unroll 4
+      for (Batch<T, Arch>& x : a) {
+        const Batch<T, Arch> q = x * reciprocal_;
+        const Batch<T, Arch> better = simd::fma(simd::fma(q, minus, x), reciprocal_, q);
+        x = simd::fma(simd::fma(better, minus, x), reciprocal_, better);
       }
+    } else {
+#pragma GCC unroll 4
+      for (Batch<T, Arch>& x : a) x = simd::divide(x, divisor);
     }
-    return simd::divide(a, divisor_);
   }
 
  private:
-  RAPT_INLINE Batch<T, Arch> remainder(const Batch<T, Arch>& q, const Batch<T, Arch>& a) const noexcept {
-    return simd::fma(-q, divisor_, a);
+  template <std::size_t V>
+  static RAPT_INLINE bool in_range(const Batch<T, Arch> (&a)[V]) noexcept {
+    constexpr T low = std::is_same_v<T, float> ? T(0x1p-60) : T(0x1p-500);
+    Batch<T, Arch> least = simd::broadcast<Arch>(T(1)), most = least;
+#pragma GCC unroll 4
+    for (const Batch<T, Arch>& x : a) {
+      least = simd::clamp_above(xsimd::abs(x), least);
+      most = simd::clamp_below(xsimd::abs(x), most);
+    }
+    return xsimd::all((least >= simd::broadcast<Arch>(low)) & (most <= simd::broadcast<Arch>(T(0x1p60))));
   }
-  Batch<T, Arch> divisor_, reciprocal_;
+
+  T divisor_;
+  Batch<T, Arch> reciprocal_;
   bool tame_;
 };
 
 template <class T, class Arch>
 void divide(const T* acc, T row_sum, T* out, Size v_dim) noexcept {
-  const Quotients<T, Arch> quotient(row_sum);
-  Size j = 0;
-#pragma GCC unroll 2
-  for (; j + width<T, Arch> <= v_dim; j += width<T, Arch>)
-    simd::store(out + j, quotient(simd::load<Arch>(acc + j)));
-  for (; j < v_dim; ++j) out[j] = acc[j] / row_sum;
+  constexpr Size w = width<T, Arch>;
+  const Quotients<T, Arch> by(row_sum);
+  for_vectors<4>(
+      v_dim / w, [&]<int V>(Size vector) __attribute__((always_inline)) {
+        Batch<T, Arch> x[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) x[v] = simd::load<Arch>(acc + (vector + v) * w);
+        by.divide(x);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) simd::store(out + (vector + v) * w, x[v]);
+      });
+  for (Size j = v_dim / w * w; j < v_dim; ++j) out[j] = acc[j] / row_sum;
 }
 
 template <class T, class Arch>
 void finish_weights(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
+  constexpr Size w = width<T, Arch>;
   const Batch<T, Arch> down = simd::broadcast<Arch>(block_max - row_max);
   const Batch<T, Arch> zero = simd::broadcast<Arch>(T(0));  // -0, the mark of a hidden key, becomes +0
-  const Quotients<T, Arch> quotient(row_sum);
+  const Quotients<T, Arch> by(row_sum);
+  for_vectors<4>(
+      keys / w, [&]<int V>(Size vector) __attribute__((always_inline)) {
+        Batch<T, Arch> x[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v)
+          x[v] = simd::times_pow2(simd::load<Arch>(weights + (vector + v) * w), down);
+        by.divide(x);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) simd::store(weights + (vector + v) * w, x[v] + zero);
+      });
   const T factor = pow2<T, Arch>(block_max - row_max);
-  Size j = 0;
-#pragma GCC unroll 2
-  for (; j + width<T, Arch> <= keys; j += width<T, Arch>)
-    simd::store(weights + j, quotient(simd::times_pow2(simd::load<Arch>(weights + j), down)) + zero);
-  for (; j < keys; ++j) weights[j] = weights[j] * factor / row_sum + T(0);
+  for (Size j = keys / w * w; j < keys; ++j) weights[j] = weights[j] * factor / row_sum + T(0);
 }
 
 }  // namespace rapt::kernels

@@ -47,11 +47,14 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
   const Size whole = args.steps - args.steps % piece;
 #pragma GCC unroll 1
   for (int v = 0; v < NV; ++v) {
+    // Two loops: in one, GCC reads column_index by masked loads even where it is null, and each of those
+    // costs a microcode assist.
     const T* key[w];
-    for (Size c = 0; c < w; ++c) {
-      const Size column = first_column + v * w + c;
-      key[c] = args.source +
-               (args.column_index != nullptr ? args.column_index[column] : column) * args.column_stride;
+    const Size column = first_column + v * w;
+    if (args.column_index == nullptr) {
+      for (Size c = 0; c < w; ++c) key[c] = args.source + (column + c) * args.column_stride;
+    } else {
+      for (Size c = 0; c < w; ++c) key[c] = args.source + args.column_index[column + c] * args.column_stride;
     }
 #pragma GCC unroll 1
     for (Size s = 0; s < whole; s += piece) {

@@ -93,6 +93,30 @@ struct Panels {
   }
 };
 
+/// Steps of tile_product in one turn of its loop: a loop of 64 turns ends in a mispredicted branch, one of 16
+/// does not.
+inline constexpr Size turn = 4;
+
+/// What a product asks memory for while it runs: nothing, or `lines` cache lines a turn from `at` on, some of
+/// them every step. All at once they would fill the core's line buffers, and its own loads would wait.
+struct AskNothing {
+  RAPT_INLINE void step(Size) const noexcept {}
+  RAPT_INLINE void next_turn() noexcept {}
+};
+template <class T, class Arch>
+struct AskAhead {
+  // In proportion to a turn's work, so many that a causal head of 64 has asked for the next by its end.
+  static constexpr Size line = 64,
+                        lines = (MR * NR<T, Arch> * static_cast<Size>(sizeof(T)) + 3 * line - 1) / (3 * line);
+  const char* at;
+
+  RAPT_INLINE void step(Size i) const noexcept {
+#pragma GCC unroll 4
+    for (Size l = i * lines / turn; l < (i + 1) * lines / turn; ++l) __builtin_prefetch(at + l * line, 0, 2);
+  }
+  RAPT_INLINE void next_turn() noexcept { at += lines * line; }
+};
+
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                            Size s) noexcept {
@@ -107,11 +131,9 @@ RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
 }
 
 /// sum[r][v] += a[r, s] * b[s, v] for s = 0 .. steps-1. a: row r at r * a_stride.
-template <class Step, class T, class Arch, int R, int V, class S>
+template <class Step, class T, class Arch, int R, int V, class S, class Ask = AskNothing>
 RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
-                              Size steps) noexcept {
-  // Four steps a turn: a loop of 64 turns ends in a mispredicted branch, one of 16 does not.
-  constexpr Size turn = 4;
+                              Size steps, Ask ask = {}) noexcept {
   // Small tiles read a panel faster than memory gives it. They ask for it 4 KiB ahead, which is what memory
   // delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9.
   constexpr bool asks = R <= half_tile;
@@ -122,11 +144,28 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
 #pragma GCC unroll 4
     for (Size i = 0; i < turn; ++i) {
       if constexpr (asks) b.template prefetch<T, Arch, V>(s + i + ahead, steps);
+      ask.step(i);
       tile_step<Step>(acc, a, a_stride, b, s + i);
     }
+    ask.next_turn();
   }
 #pragma GCC unroll 1
   for (; s < steps; ++s) tile_step<Step>(acc, a, a_stride, b, s);
+}
+
+/// The same, asking for what is ahead where there is anything and the tile leaves the time. (A loop of its
+/// own: asking for nothing costs a few percent.)
+template <class T, class Arch, int R, int V, class S>
+RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                               Size steps, Ahead& ahead) noexcept {
+  if constexpr (R == MR && V == NV) {
+    using Ask = AskAhead<T, Arch>;
+    if (const char* at = ahead.take(steps / turn * Ask::lines * Ask::line); at != nullptr) {
+      tile_product<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
+      return;
+    }
+  }
+  tile_product<FusedStep>(acc, a, a_stride, b, steps);
 }
 
 /// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then NV, then one.

@@ -97,7 +97,8 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         Accumulators<T, Arch, R, V> acc;
         acc.clear();
         if (all.lo < common.lo) ragged(acc, {all.lo, common.lo});
-        tile_product<FusedStep>(acc, w + common.lo, score_stride<T>, from(common.lo), common.hi - common.lo);
+        fused_product(acc, w + common.lo, score_stride<T>, from(common.lo), common.hi - common.lo,
+                      *args.ahead);
         if constexpr (R == MR) {
           if (staircase) staircase_keys(acc, w + common.hi, from(common.hi));
         }
