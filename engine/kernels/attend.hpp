@@ -53,32 +53,37 @@ struct AttendTile {
       values();
       return;
     }
+    constexpr int pair = R % 2 == 0 ? 2 : 1;
     T max[R];
 #pragma GCC unroll 1
-    for (int r = 0; r < R; ++r) {
-      if (rows[r].lo == rows[r].hi) continue;
-      max[r] = exponents_of_row<T, Arch>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows[r], all,
-                                         common, s + r * score_stride<T>, exponents + r * score_stride<T>);
-    }
+    for (int r = 0; r < R; r += pair)
+      exponents_of_rows<T, Arch, pair>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows + r, all,
+                                       common, s + r * score_stride<T>, exponents + r * score_stride<T>,
+                                       max + r);
 #pragma GCC unroll 1
-    for (int r = 0; r < R; ++r) {
-      if (rows[r].lo == rows[r].hi) continue;
-      const T sum =
-          weights_of_row<T, Arch>(all, max[r], s + r * score_stride<T>, exponents + r * score_stride<T>);
-      if (sum == sum) {
-        row_done(r, {max[r], sum}, rows[r].hi - rows[r].lo, rows[r].hi - 1);
-        give_weights(r);
-      } else {
-        // A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
-        score_tile<T, S, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r],
-                                  s + r * score_stride<T>);
-        careful_row(r);
-      }
+    for (int r = 0; r < R; r += pair) {
+      T sum[pair];
+      weights_of_rows<T, Arch, pair>(all, max + r, s + r * score_stride<T>, exponents + r * score_stride<T>,
+                                     sum);
+#pragma GCC unroll 1
+      for (int i = 0; i < pair; ++i) weights_done(r + i, {max[r + i], sum[i]});
     }
     values();
   }
 
  private:
+  RAPT_INLINE void weights_done(int r, BlockSums<T> block) noexcept {
+    if (rows[r].lo == rows[r].hi) return;
+    if (block.sum == block.sum) {
+      row_done(r, block, rows[r].hi - rows[r].lo, rows[r].hi - 1);
+      give_weights(r);
+    } else {
+      // A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
+      score_tile<T, S, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r], s + r * score_stride<T>);
+      careful_row(r);
+    }
+  }
+
   /// The row by the careful path; if it does not see its whole range, its value sum too.
   [[gnu::noinline]] void careful_row(int r) noexcept {
     SeenKeys seen;
@@ -86,9 +91,11 @@ struct AttendTile {
     prepare_row<T, S, Arch>(args, args.row[first + r], rows[r], scores, seen);
     args.counts->hidden += rows[r].hi - rows[r].lo - seen.visible;
     if (seen.count > 0) {
-      const T max = exponents_of_row<T, Arch>(PreparedScore<T, Arch>{}, rows[r], rows[r], rows[r], scores,
-                                              exponents + r * score_stride<T>);
-      const T sum = weights_of_row<T, Arch>(rows[r], max, scores, exponents + r * score_stride<T>);
+      T max, sum;
+      T* const row_exponents = exponents + r * score_stride<T>;
+      exponents_of_rows<T, Arch, 1>(PreparedScore<T, Arch>{}, &rows[r], rows[r], rows[r], scores,
+                                    row_exponents, &max);
+      weights_of_rows<T, Arch, 1>(rows[r], &max, scores, row_exponents, &sum);
       if (sum != sum) {
         // Against a NaN maximum finite keys get anything, -0 too.
         for (Size k = 0; k < seen.count; ++k) scores[seen.key[k]] = sum;

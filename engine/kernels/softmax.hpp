@@ -37,56 +37,72 @@ struct PreparedScore {
   static constexpr bool all_seen = false;
 };
 
-/// First pass: n into `exponents`, p over s, the largest n returned. Lanes outside `keys` or hidden get p =
-/// 0, n = -inf. The rows of a tile take the same vectors, those of `all`, masked outside `common`: loops of
-/// one length predict well.
-template <class T, class Arch, class Score>
-RAPT_INLINE T exponents_of_row(Score score, KeyRange keys, KeyRange all, KeyRange common, T* s,
-                               T* exponents) noexcept {
+/// First pass, N rows at once, so that one's latencies are another's work: n into `exponents`, p over s, the
+/// largest n of each into max. Row r's lanes outside keys[r] or hidden get p = 0, n = -inf. Rows take the
+/// same vectors, those of `all`, masked outside `common`: loops of one length predict well.
+template <class T, class Arch, int N, class Score>
+RAPT_INLINE void exponents_of_rows(Score score, const KeyRange* keys, KeyRange all, KeyRange common, T* s,
+                                   T* exponents, T* max) noexcept {
   constexpr Size w = width<T, Arch>;
   const Batch<T, Arch> least = simd::broadcast<Arch>(-std::numeric_limits<T>::infinity());
   const Batch<T, Arch> zero = simd::broadcast<Arch>(T(0));
-  Batch<T, Arch> row_max = least;
+  Batch<T, Arch> row_max[N];
+#pragma GCC unroll 4
+  for (auto& lanes : row_max) lanes = least;
   const auto whole = [&](Size j) __attribute__((always_inline)) {
-    const Exp2<T, Arch> e(score.y(simd::load<Arch>(s + j)));
-    row_max = simd::larger(row_max, e.n);
-    simd::store(s + j, e.p);
-    simd::store(exponents + j, e.n);
+#pragma GCC unroll 4
+    for (int r = 0; r < N; ++r) {
+      const Size at = r * score_stride<T> + j;
+      const Exp2<T, Arch> e(score.y(simd::load<Arch>(s + at)));
+      row_max[r] = simd::larger(row_max[r], e.n);
+      simd::store(s + at, e.p);
+      simd::store(exponents + at, e.n);
+    }
   };
   const auto masked = [&](Size j) __attribute__((always_inline)) {
-    const Batch<T, Arch> y = score.y(simd::load<Arch>(s + j));
-    const Exp2<T, Arch> e(y);
-    const Mask<T, Arch> seen = score.seen(y, simd::lanes_within<T, Arch>(j, keys.lo, keys.hi));
-    const Batch<T, Arch> n = xsimd::select(seen, e.n, least);
-    row_max = simd::larger(row_max, n);
-    simd::store(s + j, xsimd::select(seen, e.p, zero));
-    simd::store(exponents + j, n);
+#pragma GCC unroll 4
+    for (int r = 0; r < N; ++r) {
+      const Size at = r * score_stride<T> + j;
+      const Batch<T, Arch> y = score.y(simd::load<Arch>(s + at));
+      const Exp2<T, Arch> e(y);
+      const Mask<T, Arch> seen = score.seen(y, simd::lanes_within<T, Arch>(j, keys[r].lo, keys[r].hi));
+      const Batch<T, Arch> n = xsimd::select(seen, e.n, least);
+      row_max[r] = simd::larger(row_max[r], n);
+      simd::store(s + at, xsimd::select(seen, e.p, zero));
+      simd::store(exponents + at, n);
+    }
   };
   Size j = all.lo / w * w;
   for (; j < common.lo && j < all.hi; j += w) masked(j);
   if constexpr (Score::all_seen) {
-#pragma GCC unroll 2
+#pragma GCC unroll 1
     for (; j + w <= common.hi; j += w) whole(j);
   }
 #pragma GCC unroll 1
   for (; j < all.hi; j += w) masked(j);
-  return simd::largest_lane(row_max);
+#pragma GCC unroll 4
+  for (int r = 0; r < N; ++r) max[r] = simd::largest_lane(row_max[r]);
 }
 
-/// Second pass: w = p * pow2(n - max) over s; the sum in the contract's lanes, folded by halves.
-template <class T, class Arch>
-RAPT_INLINE T weights_of_row(KeyRange keys, T max, T* s, const T* exponents) noexcept {
+/// Second pass: w = p * pow2(n - max) over s; the sums in the contract's lanes, folded by halves.
+template <class T, class Arch, int N>
+RAPT_INLINE void weights_of_rows(KeyRange keys, const T* max, T* s, const T* exponents, T* sums) noexcept {
   constexpr Size w = width<T, Arch>, lanes = 64 / static_cast<Size>(sizeof(T));
   constexpr std::size_t vectors = static_cast<std::size_t>(lanes / w);
-  const Batch<T, Arch> reference = simd::broadcast<Arch>(max);
-  Batch<T, Arch> sum[vectors];
+  Batch<T, Arch> sum[N][vectors];
 #pragma GCC unroll 4
-  for (auto& lane : sum) lane = simd::broadcast<Arch>(T(0));
+  for (auto& row : sum)
+#pragma GCC unroll 4
+    for (auto& lane : row) lane = simd::broadcast<Arch>(T(0));
   const auto add = [&](Size j, std::size_t v) __attribute__((always_inline)) {
-    const Batch<T, Arch> weight =
-        simd::times_pow2(simd::load<Arch>(s + j), simd::load<Arch>(exponents + j) - reference);
-    sum[v] = sum[v] + weight;
-    simd::store(s + j, weight);
+#pragma GCC unroll 4
+    for (int r = 0; r < N; ++r) {
+      const Size at = r * score_stride<T> + j;
+      const Batch<T, Arch> weight = simd::times_pow2(
+          simd::load<Arch>(s + at), simd::load<Arch>(exponents + at) - simd::broadcast<Arch>(max[r]));
+      sum[r][v] = sum[r][v] + weight;
+      simd::store(s + at, weight);
+    }
   };
   // Vectors of the first pass only, each into the lanes of its positions: adding another would add garbage.
   Size j = keys.lo / w * w;
@@ -107,7 +123,8 @@ RAPT_INLINE T weights_of_row(KeyRange keys, T max, T* s, const T* exponents) noe
     if (j >= keys.hi) break;
     add(j, v);
   }
-  return simd::sum_by_halves(sum);
+#pragma GCC unroll 4
+  for (int r = 0; r < N; ++r) sums[r] = simd::sum_by_halves(sum[r]);
 }
 
 }  // namespace rapt::kernels
