@@ -1,8 +1,9 @@
-// rapt capacity as a program: its bytes are those of arrays and of KvCache.
+// rapt capacity as a program: its bytes are those of arrays and of KvCache, and its picture shows them.
 #include <rapt/kv_cache.hpp>
 
 #include <catch2/catch.hpp>
 #include <initializer_list>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "support/program.hpp"
@@ -81,6 +82,59 @@ TEST_CASE("rapt capacity --memory: the most tokens that fit") {
   CHECK(with({"--tokens", std::to_string(held + 1)})["allocated_bytes"] > 3 << 20);
 }
 
+TEST_CASE("rapt capacity: tokens and memory together tell of both") {
+  const json both = rows_of({"--tokens", "300", "--memory", "24GiB"});
+  const json tokens = rows_of({"--tokens", "300"}), memory = rows_of({"--memory", "24GiB"});
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    json row = both[i];
+    CHECK(row["tokens_that_fit"] == memory[i]["tokens_in_rapt"]);
+    row.erase("tokens_that_fit");
+    CHECK(row == tokens[i]);
+  }
+}
+
+TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and still writes the numbers") {
+  const Scratch scratch;
+  const auto plot = [](const std::string& file, const std::vector<std::string>& more,
+                       const Setting& setting) {
+    std::vector<std::string> all{"capacity", "--plot", file};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_rapt(all, setting);
+  };
+  const std::string svg = scratch / "plot.svg", png = scratch / "plot's.png";
+  const Finished without = plot(svg, {}, {.environment = {"PATH=/no/such/folder"}});
+  CHECK(without.status == 1);
+  CHECK(without.err.find("gnuplot-nox") != std::string::npos);
+  CHECK(without.out.find("allocated_bytes") != std::string::npos);
+  if (run_program("gnuplot", {"--version"}).status != 0) {
+    std::cout << "skipped: needs gnuplot-nox" << std::endl;
+    return;
+  }
+  CHECK(plot(svg, {"--tokens", "8192", "--memory", "24GiB"}, {}).status == 0);
+  const std::string drawn = read_file(svg);
+  for (const char* words : {"llama-3-8b: 32 layers", "bf16", "MHA, 32 KV heads", "GQA, 8 KV heads",
+                            "MQA, 1 KV head", "8192 tokens", "4.0 GiB", "1.0 GiB", "128.0 MiB", "24GiB",
+                            "49152 fit", "196608 fit", "1572864 fit", "64 MiB"}) {
+    INFO(words);
+    CHECK(drawn.find(words) != std::string::npos);
+  }
+  CHECK(plot(svg, {"--model", "llama-3-8b", "--layers", "2"}, {}).status == 0);
+  CHECK(read_file(svg).find("llama") == std::string::npos);  // no longer that model's shape
+  CHECK(plot(png, {"--memory", "1.5 GB"}, {}).status == 0);
+  CHECK(read_file(png).rfind("\x89PNG", 0) == 0);
+  for (const std::vector<std::string>& edge :
+       std::initializer_list<std::vector<std::string>>{{"--memory", "0"},
+                                                       {"--memory", "1"},
+                                                       {"--memory", "8388607TiB"},
+                                                       {"--tokens", "1"},
+                                                       {"--tokens", "17592183947264"},
+                                                       {"--heads", "1"}}) {
+    INFO(edge[0] << " " << edge[1]);
+    CHECK(plot(png, edge, {}).status == 0);
+  }
+  CHECK(plot("/no/such/folder/plot.svg", {}, {}).status == 1);
+}
+
 TEST_CASE("rapt capacity: models by name, table and CSV") {
   const json llama = rows_of({"--model", "llama-3-8b", "--tokens", "8192"});
   CHECK(llama[1]["kind"] == "GQA");
@@ -100,13 +154,13 @@ TEST_CASE("rapt capacity refuses what it cannot count") {
        std::initializer_list<std::vector<std::string>>{{"--model", "no-such-model"},
                                                        {"--heads", "8", "--kv-heads", "3"},
                                                        {"--tokens", "0"},
-                                                       {"--memory", "24GiB", "--tokens", "1"},
                                                        {"--memory", "-1"},
                                                        {"--memory", "much"},
                                                        {"--memory", "16EiB"},
                                                        {"--memory", "9e9GiB"},
                                                        {"--dtype", "int8"},
                                                        {"--csv", "--json"},
+                                                       {"--plot", "plot.gif"},
                                                        {"--tokens", "9223372036854775807"},
                                                        {"--layers", "9223372036854775807"}}) {
     std::vector<std::string> all{"capacity"};

@@ -1,9 +1,6 @@
 // rapt capacity: what the keys and values of a model take, or how many tokens fit a memory size, with a head
 // of keys and values for each query head (MHA), for groups of them (GQA) and for all of them (MQA).
 #include <fmt/format.h>
-#include <rapt/capacity.hpp>
-#include <rapt/error.hpp>
-#include <rapt/kv_cache.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +8,12 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <tuple>
 
+#include "capacity_plan.hpp"
+#include "capacity_plot.hpp"
 #include "commands.hpp"
+#include "plot.hpp"
 #include "streams.hpp"
 #include "table.hpp"
 
@@ -40,27 +41,6 @@ constexpr std::array<Model, 12> models{{{"gpt2", 12, 12, 12, 64, "f32"},
                                         {"phi-3-mini", 32, 32, 32, 96, "bf16"},
                                         {"falcon-7b", 32, 71, 1, 64, "bf16"}}};
 
-struct Dtype {
-  KvDtype cache;
-  Size itemsize;
-};
-const std::map<std::string, Dtype>& dtypes() {
-  static const std::map<std::string, Dtype> all{{"f64", {KvDtype::f64, 8}},
-                                                {"f32", {KvDtype::f32, 4}},
-                                                {"bf16", {KvDtype::bf16, 2}},
-                                                {"f16", {KvDtype::f16, 2}}};
-  return all;
-}
-
-/// What the command line says; 0 and "" are left to the model.
-struct CapacityOptions {
-  std::string model = "llama-3-8b", dtype;
-  Size layers = 0, heads = 0, kv_heads = 0, head_dim = 0, v_dim = 0;
-  Size batch = 1, tokens = 4096;
-  std::string memory;
-  Format format = Format::table;
-};
-
 /// "24GiB", "1.5 GB", "4096": bytes.
 Size parse_memory(const std::string& text) {
   static const std::map<std::string, double> units{
@@ -79,119 +59,74 @@ Size parse_memory(const std::string& text) {
   return static_cast<Size>(number * found->second);
 }
 
-/// The shape that model and options give; options win.
-CapacityOptions completed(CapacityOptions options) {
-  const auto model = std::find_if(models.begin(), models.end(),
-                                  [&](const Model& known) { return known.name == options.model; });
-  // Heads that are given without --kv-heads each have keys and values of their own.
-  if (options.kv_heads == 0) options.kv_heads = options.heads != 0 ? options.heads : model->kv_heads;
-  if (options.heads == 0) options.heads = model->heads;
-  if (options.layers == 0) options.layers = model->layers;
-  if (options.head_dim == 0) options.head_dim = model->head_dim;
-  if (options.v_dim == 0) options.v_dim = options.head_dim;
-  if (options.dtype.empty()) options.dtype = model->dtype;
-  if (options.heads % options.kv_heads != 0) {
-    throw CLI::ValidationError("--kv-heads",
-                               fmt::format("{} does not divide --heads {}", options.kv_heads, options.heads));
-  }
-  return options;
-}
-
-/// One line of the table: a number of heads that hold keys and values.
-class Plan {
- public:
-  Plan(const CapacityOptions& options, Size kv_heads)
-      : shape_{.batch = options.batch,
-               .n_kv_heads = kv_heads,
-               .tokens = 1,
-               .head_dim = options.head_dim,
-               .v_dim = options.v_dim,
-               .layers = options.layers,
-               .itemsize = dtypes().at(options.dtype).itemsize},
-        cache_{.batch = options.batch,
-               .n_kv_heads = kv_heads,
-               .head_dim = options.head_dim,
-               .v_dim = options.v_dim,
-               .capacity = 1,
-               .window = std::nullopt,
-               .dtype = dtypes().at(options.dtype).cache} {}
-
-  Size payload(Size tokens) const {
-    KvShape shape = shape_;
-    shape.tokens = tokens;
-    return kv_capacity(shape);
-  }
-  /// What a KvCache for each layer allocates.
-  Size allocated(Size tokens) const {
-    if (tokens == 0) return 0;
-    KvCacheOptions cache = cache_;
-    cache.capacity = tokens;
-    Size bytes = 0;
-    if (__builtin_mul_overflow(kv_cache_bytes(cache), shape_.layers, &bytes))
-      throw invalid_input("layers: the bytes of all of them do not fit 64 bits");
-    return bytes;
-  }
-  Size payload_tokens(Size bytes) const { return kv_tokens_that_fit(shape_, bytes); }
-  /// The most tokens whose caches fit. What is allocated is at least the payload, so fewer than those.
-  Size allocated_tokens(Size bytes) const {
-    Size fits = 0, most = payload_tokens(bytes);
-    while (fits < most) {
-      const Size middle = most - (most - fits) / 2;
-      if (allocated(middle) <= bytes) {
-        fits = middle;
-      } else {
-        most = middle - 1;
-      }
-    }
-    return fits;
-  }
-
- private:
-  KvShape shape_;
-  KvCacheOptions cache_;
+/// What the command line says; 0 and "" are left to the model.
+struct CapacityOptions {
+  std::string model = "llama-3-8b", dtype;
+  Size layers = 0, heads = 0, kv_heads = 0, head_dim = 0, v_dim = 0;
+  Size batch = 1, tokens = 0;
+  std::string memory, plot;
+  Format format = Format::table;
 };
 
-std::vector<std::pair<const char*, Size>> variants(Size heads, Size kv_heads) {
-  std::vector<std::pair<const char*, Size>> all{{"MHA", heads}};
-  if (kv_heads > 1 && kv_heads < heads) all.emplace_back("GQA", kv_heads);
-  if (heads > 1) all.emplace_back("MQA", 1);
-  return all;
+/// The shape that model and options give; options win.
+CapacityQuestion question_of(const CapacityOptions& options) {
+  const Model& model = *std::find_if(models.begin(), models.end(),
+                                     [&](const Model& known) { return known.name == options.model; });
+  const auto either = [](Size option, Size other) { return option != 0 ? option : other; };
+  CapacityQuestion question{.model = options.model,
+                            .layers = either(options.layers, model.layers),
+                            .heads = either(options.heads, model.heads),
+                            // Heads that are given alone each have keys and values of their own.
+                            .kv_heads = either(options.kv_heads, either(options.heads, model.kv_heads)),
+                            .head_dim = either(options.head_dim, model.head_dim),
+                            .v_dim = either(options.v_dim, either(options.head_dim, model.head_dim)),
+                            .dtype = options.dtype.empty() ? model.dtype : options.dtype,
+                            .batch = options.batch,
+                            .tokens = std::nullopt,
+                            .memory = std::nullopt,
+                            .memory_words = options.memory};
+  if (question.heads % question.kv_heads != 0) {
+    throw CLI::ValidationError(
+        "--kv-heads", fmt::format("{} does not divide --heads {}", question.kv_heads, question.heads));
+  }
+  if (std::tie(question.layers, question.heads, question.kv_heads, question.head_dim, question.v_dim) !=
+      std::tie(model.layers, model.heads, model.kv_heads, model.head_dim, model.head_dim))
+    question.model.clear();
+  if (!options.memory.empty()) question.memory = parse_memory(options.memory);
+  if (options.tokens != 0 || !question.memory) question.tokens = either(options.tokens, 4096);
+  return question;
 }
 
 Cell bytes_cell(Size bytes) {
   return {std::int64_t{bytes}, fmt::format("{} ({})", bytes, shown_bytes(bytes))};
 }
 
-Table table_of(const CapacityOptions& options) {
-  const bool by_memory = !options.memory.empty();
-  const Size memory = by_memory ? parse_memory(options.memory) : 0;
+Table table_of(const CapacityQuestion& question) {
+  const bool by_memory = !question.tokens;
   Table table{.columns = {"kind", "kv_heads", "bytes_per_token", "tokens", "payload_bytes"}, .rows = {}};
   if (by_memory) table.columns.emplace_back("tokens_in_rapt");
   table.columns.insert(table.columns.end(), {"allocated_bytes", "of_mha"});
-  const double mha = static_cast<double>(options.heads);
-  for (const auto& [kind, kv_heads] : variants(options.heads, options.kv_heads)) {
-    const Plan plan(options, kv_heads);
-    const Size tokens = by_memory ? plan.payload_tokens(memory) : options.tokens;
-    const Size held = by_memory ? plan.allocated_tokens(memory) : tokens;
-    const double share = static_cast<double>(kv_heads) / mha;
-    std::vector<Cell> row{kind, std::int64_t{kv_heads}, bytes_cell(plan.payload(1) / options.batch),
-                          std::int64_t{tokens}, bytes_cell(plan.payload(tokens))};
-    if (by_memory) row.emplace_back(std::int64_t{held});
-    row.push_back(bytes_cell(plan.allocated(held)));
+  if (question.memory && !by_memory) table.columns.emplace_back("tokens_that_fit");
+  for (const Plan& plan : plans_of(question)) {
+    const Size fit = question.memory ? plan.allocated_tokens(*question.memory) : 0;
+    const Size tokens = by_memory ? plan.payload_tokens(*question.memory) : *question.tokens;
+    const double share = static_cast<double>(plan.kv_heads()) / static_cast<double>(question.heads);
+    std::vector<Cell> row{plan.kind(), std::int64_t{plan.kv_heads()},
+                          bytes_cell(plan.payload(1) / question.batch), std::int64_t{tokens},
+                          bytes_cell(plan.payload(tokens))};
+    if (by_memory) row.emplace_back(std::int64_t{fit});
+    row.push_back(bytes_cell(plan.allocated(by_memory ? fit : tokens)));
     row.emplace_back(share, fmt::format("{:.4g}", share));
+    if (question.memory && !by_memory) row.emplace_back(std::int64_t{fit});
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-std::string heading(const CapacityOptions& options) {
-  const std::string what = options.memory.empty() ? fmt::format("{} tokens", options.tokens)
-                                                  : "as many tokens as fit " + options.memory;
-  return fmt::format(
-      "KV cache: {} layers, {} heads ({} of keys and values), head dim {}{}, {}, {} sequence{} of {}\n\n",
-      options.layers, options.heads, options.kv_heads, options.head_dim,
-      options.v_dim == options.head_dim ? "" : fmt::format(" (values {})", options.v_dim), options.dtype,
-      options.batch, options.batch == 1 ? "" : "s", what);
+std::string heading(const CapacityQuestion& question) {
+  const std::string what = question.tokens ? fmt::format("{} tokens", *question.tokens)
+                                           : "as many tokens as fit " + question.memory_words;
+  return fmt::format("KV cache: {} of {}\n\n", shape_in_words(question), what);
 }
 
 constexpr const char* legend =
@@ -199,12 +134,22 @@ constexpr const char* legend =
     "payload: layers x sequences x kv_heads x tokens x (head dim + v dim) x bytes of an element.\n"
     "allocated: what rapt::KvCache takes for it, in whole blocks of 256 tokens.\n";
 
-void capacity(const CapacityOptions& given) {
-  const CapacityOptions options = completed(given);
-  const Table table = table_of(options);
-  if (options.format == Format::csv) return write_output(to_csv(table));
-  if (options.format == Format::json) return write_output(to_json(table));
-  write_output(heading(options) + to_text(table) + legend);
+void print(const CapacityQuestion& question, Format format) {
+  const Table table = table_of(question);
+  switch (format) {
+    case Format::table:
+      return write_output(heading(question) + to_text(table) + legend);
+    case Format::csv:
+      return write_output(to_csv(table));
+    case Format::json:
+      return write_output(to_json(table));
+  }
+}
+
+void capacity(const CapacityOptions& options) {
+  const CapacityQuestion question = question_of(options);
+  print(question, options.format);
+  if (!options.plot.empty()) run_gnuplot(plot_commands(question, options.plot));
 }
 
 }  // namespace
@@ -233,13 +178,14 @@ void add_capacity(CLI::App& app) {
       ->check(wordless(CLI::IsMember(std::vector<std::string>{"f64", "f32", "bf16", "f16"})))
       ->type_name("f64|f32|bf16|f16");
   size("--batch", options->batch, "Sequences (default 1)");
-  CLI::Option* tokens = size("--tokens", options->tokens, "Tokens of each sequence (default 4096)");
+  size("--tokens", options->tokens, "Tokens of each sequence (default 4096, unless --memory is given)");
   command->add_option("--memory", options->memory, "Tell the tokens that fit, such as 24GiB")
-      ->type_name("SIZE")
-      ->excludes(tokens);
+      ->type_name("SIZE");
+  add_plot(*command, options->plot, "Also draw bytes against tokens");
   add_formats(*command, options->format);
   add_manual(*command, "Models: " + CLI::detail::join(names, ", ") + "\n",
              {"rapt capacity --model mistral-7b --tokens 32768", "rapt capacity --memory 24GiB --batch 8",
+              "rapt capacity --tokens 8192 --memory 24GiB --plot capacity.png",
               "rapt capacity --layers 24 --heads 16 --head-dim 64 --dtype f16 --json"});
   command->callback([options] { capacity(*options); });
 }

@@ -1,6 +1,7 @@
 #include "plot.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,25 @@ void feed(int descriptor, std::string_view text) {
 }
 
 }  // namespace
+
+void add_plot(CLI::App& command, std::string& file, const std::string& help) {
+  command.add_option("--plot", file, help + ", with gnuplot (package gnuplot-nox)")
+      ->check([](const std::string& name) {
+        return name.ends_with(".svg") || name.ends_with(".png")
+                   ? ""
+                   : "expected a name in .svg or .png, got '" + name + "'";
+      })
+      ->type_name("OUT.svg|OUT.png");
+}
+
+std::string plot_beginning(const std::string& file, int width, int height) {
+  const bool svg = file.ends_with(".svg");
+  return fmt::format(
+      "set terminal {} size {},{} font 'sans,{}'{}\nset output {}\nset logscale xy\n"
+      "set grid back lt 1 lc rgb '#dddddd'\nset border 3\nset tics nomirror\n",
+      svg ? "svg" : "pngcairo", width, height, svg ? 11 : 9, svg ? " background 'white'" : "",
+      quoted_for_gnuplot(file));
+}
 
 void run_gnuplot(const std::string& commands) {
   int ends[2];

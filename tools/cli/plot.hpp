@@ -1,6 +1,10 @@
-// Plots drawn by gnuplot, run as a child process.
+// Plots drawn by gnuplot, run as a child process: the option that asks for one, and what all of them look
+// like.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -10,6 +14,15 @@ namespace rapt::cli {
 struct plot_failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// --plot OUT.svg|OUT.png; the help says first what it draws.
+void add_plot(CLI::App& command, std::string& file, const std::string& help);
+
+/// Commands that every plot begins with: the file, its size in pixels, logarithmic axes and a light grid.
+std::string plot_beginning(const std::string& file, int width, int height);
+
+/// Of lines and points, told apart on white.
+inline constexpr std::array<const char*, 4> plot_colours{"#1d4ed8", "#b45309", "#047857", "#7e22ce"};
 
 /// Feeds the commands to gnuplot's standard input and waits for it. Throws plot_failure, which names the
 /// Debian package where the program is missing.

@@ -217,13 +217,7 @@ void add_profile(CLI::App& app) {
   command->add_option("--budget", options->budget, "Seconds after which it tells what it has (default 80)")
       ->check(wordless(CLI::PositiveNumber))
       ->type_name("S");
-  command->add_option("--plot", options->plot, "Also draw the curves, with gnuplot (package gnuplot-nox)")
-      ->check([](const std::string& name) {
-        return name.ends_with(".svg") || name.ends_with(".png")
-                   ? ""
-                   : "expected a name in .svg or .png, got '" + name + "'";
-      })
-      ->type_name("OUT.svg|OUT.png");
+  add_plot(*command, options->plot, "Also draw the curves");
   add_formats(*command, options->format);
   add_manual(*command, "", {"rapt profile --budget 5", "rapt profile --budget 5 --csv > profile.csv"});
   command->callback([options] { profile(*options); });

@@ -133,16 +133,12 @@ std::string in_words(const std::vector<Curve>& curves, const ProfileSize& base, 
 }
 
 std::string plot_commands(const std::vector<Curve>& curves, const std::string& file) {
-  const bool svg = file.ends_with(".svg");
-  std::string text = svg ? "set terminal svg size 1200,600 font 'sans,11' background 'white'\n"
-                         : "set terminal pngcairo size 1200,600 font 'sans,9'\n";
-  text += "set output " + quoted_for_gnuplot(file) +
-          "\nset logscale xy\nset format x '%g'\nset format y '10^{%T}'\nset key left top reverse Left "
-          "samplen 1\nset samples 2\n"
-          "set grid back lc rgb '#dddddd'\nset border 3\nset tics nomirror\nset xtics 4\n"
-          "set multiplot layout 2,4 title 'rapt profile: seconds against size, the fitted exponent and (the "
-          "predicted one)'\n";
-  static constexpr const char* colours[] = {"#1d4ed8", "#b45309", "#047857", "#7e22ce"};
+  std::string text =
+      plot_beginning(file, 1200, 600) +
+      "set format x '%g'\nset format y '10^{%T}'\nset key left top reverse Left samplen 1\nset samples 2\n"
+      "set xtics 4\n"
+      "set multiplot layout 2,4 title 'rapt profile: seconds against size, the fitted exponent and (the "
+      "predicted one)'\n";
   std::vector<std::string> stages;
   for (const Curve& curve : curves) {
     if (std::find(stages.begin(), stages.end(), curve.stage) == stages.end()) stages.push_back(curve.stage);
@@ -158,7 +154,7 @@ std::string plot_commands(const std::vector<Curve>& curves, const std::string& f
       data += fmt::format("{} << END\n", block);
       for (const Point& point : curve.points) data += fmt::format("{} {}\n", point.at, point.seconds);
       data += "END\n";
-      const char* const paint = colours[colour++ % std::size(colours)];
+      const char* const paint = plot_colours[colour++ % plot_colours.size()];
       plots += fmt::format("{0}{1} with points pt 7 ps 0.6 lc rgb '{2}' title '{3}^{{{4:.2f}}} ({5:.2f})', ",
                            plots.empty() ? "plot " : ", ", block, paint,
                            curve.sweep == "text_len" ? "words" : curve.sweep, growth.measured.exponent,

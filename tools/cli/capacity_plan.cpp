@@ -1,0 +1,92 @@
+#include "capacity_plan.hpp"
+
+#include <fmt/format.h>
+#include <rapt/error.hpp>
+
+#include <map>
+
+namespace rapt::cli {
+namespace {
+
+using Size = std::ptrdiff_t;
+
+struct Dtype {
+  KvDtype cache;
+  Size itemsize;
+};
+const std::map<std::string, Dtype>& dtypes() {
+  static const std::map<std::string, Dtype> all{{"f64", {KvDtype::f64, 8}},
+                                                {"f32", {KvDtype::f32, 4}},
+                                                {"bf16", {KvDtype::bf16, 2}},
+                                                {"f16", {KvDtype::f16, 2}}};
+  return all;
+}
+
+}  // namespace
+
+std::string shape_in_words(const CapacityQuestion& question) {
+  const std::string values =
+      question.v_dim == question.head_dim ? "" : fmt::format(" (values {})", question.v_dim);
+  return fmt::format("{} layers, {} heads ({} of keys and values), head dim {}{}, {}, {} sequence{}",
+                     question.layers, question.heads, question.kv_heads, question.head_dim, values,
+                     question.dtype, question.batch, question.batch == 1 ? "" : "s");
+}
+
+Plan::Plan(const CapacityQuestion& question, const char* kind, Size kv_heads)
+    : kind_(kind),
+      shape_{.batch = question.batch,
+             .n_kv_heads = kv_heads,
+             .tokens = 1,
+             .head_dim = question.head_dim,
+             .v_dim = question.v_dim,
+             .layers = question.layers,
+             .itemsize = dtypes().at(question.dtype).itemsize},
+      cache_{.batch = question.batch,
+             .n_kv_heads = kv_heads,
+             .head_dim = question.head_dim,
+             .v_dim = question.v_dim,
+             .capacity = 1,
+             .window = std::nullopt,
+             .dtype = dtypes().at(question.dtype).cache} {}
+
+Size Plan::payload(Size tokens) const {
+  KvShape shape = shape_;
+  shape.tokens = tokens;
+  return kv_capacity(shape);
+}
+
+Size Plan::allocated(Size tokens) const {
+  if (tokens == 0) return 0;
+  KvCacheOptions cache = cache_;
+  cache.capacity = tokens;
+  Size bytes = 0;
+  if (__builtin_mul_overflow(kv_cache_bytes(cache), shape_.layers, &bytes))
+    throw invalid_input("layers: the bytes of all of them do not fit 64 bits");
+  return bytes;
+}
+
+Size Plan::payload_tokens(Size bytes) const { return kv_tokens_that_fit(shape_, bytes); }
+
+Size Plan::allocated_tokens(Size bytes) const {
+  // What is allocated is at least the payload, so no more tokens than those fit.
+  Size fits = 0, most = payload_tokens(bytes);
+  while (fits < most) {
+    const Size middle = most - (most - fits) / 2;
+    if (allocated(middle) <= bytes) {
+      fits = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return fits;
+}
+
+std::vector<Plan> plans_of(const CapacityQuestion& question) {
+  std::vector<Plan> all{{question, "MHA", question.heads}};
+  if (question.kv_heads > 1 && question.kv_heads < question.heads)
+    all.emplace_back(question, "GQA", question.kv_heads);
+  if (question.heads > 1) all.emplace_back(question, "MQA", 1);
+  return all;
+}
+
+}  // namespace rapt::cli
