@@ -3,10 +3,12 @@
 
 #include <cstddef>
 
+#include "workspace.hpp"
+
 namespace rapt {
 
-/// Zeroed bytes from the system, page by page as they are first written; huge pages are asked for where they
-/// help. Aligned to a page at least.
+/// Zeroed bytes: many come from the system, page by page as they are first written, on huge pages where that
+/// helps; few come from the heap, whose pages are warm. Aligned to a cache line at least.
 class Arena {
  public:
   Arena() = default;
@@ -20,6 +22,7 @@ class Arena {
   std::ptrdiff_t size() const noexcept { return size_; }
 
  private:
+  AlignedArray<std::byte> heap_;
   void* mapping_ = nullptr;  // what the system gave, a huge page more than asked for
   std::size_t mapped_ = 0;
   std::byte* begin_ = nullptr;

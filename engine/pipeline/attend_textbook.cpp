@@ -42,16 +42,18 @@ KvCache filled_cache(const Input& input, const Projected& rows, Size length) {
   return cache;
 }
 
-/// Scores to weights in place: less the largest, the C library's exp, divided by their sum.
-void softmax(double* row, Size keys) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (Size j = 0; j < keys; ++j) largest = row[j] > largest ? row[j] : largest;
-  double sum = 0;
-  for (Size j = 0; j < keys; ++j) {
-    row[j] = std::exp(row[j] - largest);
-    sum += row[j];
+/// The largest of a row, NaNs passed over: eight maxima side by side, which do not wait for each other. Which
+/// of +0 and -0 counts as the larger does not show behind exp.
+double largest_of(const double* row, Size keys) {
+  constexpr Size side_by_side = 8;
+  double largest[side_by_side];
+  std::fill_n(largest, side_by_side, -std::numeric_limits<double>::infinity());
+  Size j = 0;
+  for (; j + side_by_side <= keys; j += side_by_side) {
+    for (Size l = 0; l < side_by_side; ++l) largest[l] = row[j + l] > largest[l] ? row[j + l] : largest[l];
   }
-  for (Size j = 0; j < keys; ++j) row[j] /= sum;
+  for (; j < keys; ++j) largest[0] = row[j] > largest[0] ? row[j] : largest[0];
+  return *std::max_element(largest, largest + side_by_side);
 }
 
 /// Attention of the sequence to itself in textbook arithmetic, a block of rows at a time.
@@ -113,12 +115,23 @@ class TextbookAttention {
     for (Size r = 0; r < rows; ++r) {
       const Size keys = first + r + 1;
       double* row = scratch.scores + r * length_;
-      for (Size j = 0; j < keys; ++j) row[j] /= root_;
+      kernels_.divide(row, root_, row, keys);
       show(row, first + r, result_.scores);
       softmax(row, keys);
       show(row, first + r, result_.weights);
     }
     weigh(first, rows, scratch);
+  }
+
+  /// Scores to weights in place: less the largest, the C library's exp, divided by their sum.
+  void softmax(double* row, Size keys) const {
+    const double largest = largest_of(row, keys);
+    double sum = 0;
+    for (Size j = 0; j < keys; ++j) {
+      row[j] = std::exp(row[j] - largest);
+      sum += row[j];
+    }
+    kernels_.divide(row, sum, row, keys);
   }
 
   /// The values of the keys that all rows of the block see go in at once; then each row's own, up to itself.

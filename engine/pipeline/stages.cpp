@@ -32,30 +32,35 @@ void check(const Input& input) {
 }
 
 /// All n + g rows of the input times one weight: prompt rows first, [n + g, d].
-std::vector<double> project(const Input& input, const std::vector<double>& weight, Arithmetic arithmetic) {
+void project(const Input& input, const std::vector<double>& weight, Arithmetic arithmetic,
+             std::vector<double>& rows) {
   const Size n = input.n, d = input.d, g = input.g;
   const PackedMatrix<double> packed(contiguous(weight.data(), {d, d}));
-  std::vector<double> rows(static_cast<std::size_t>((n + g) * d));
+  rows.resize(static_cast<std::size_t>((n + g) * d));
   gemm(arithmetic, contiguous(input.prompt.data(), {n, d}), packed, contiguous(rows.data(), {n, d}));
   gemm(arithmetic, contiguous(input.generated.data(), {g, d}), packed,
        contiguous(rows.data() + n * d, {g, d}));
-  return rows;
 }
 
 }  // namespace
 
 Result run(const Input& input, Arithmetic arithmetic) {
+  Result result;
+  run(input, arithmetic, result);
+  return result;
+}
+
+void run(const Input& input, Arithmetic arithmetic, Result& result) {
   const StandardFloatMode mode;
   check(input);
   const auto cells = [](Size rows, Size columns) {
     return static_cast<std::size_t>(element_count(rows, columns));
   };
-  Result result;
   result.vocabulary =
       OneHotTable(std::vector<std::string_view>(input.words.begin(), input.words.end())).words();
-  result.q = project(input, input.wq, arithmetic);
-  result.k = project(input, input.wk, arithmetic);
-  result.v = project(input, input.wv, arithmetic);
+  project(input, input.wq, arithmetic, result.q);
+  project(input, input.wk, arithmetic, result.k);
+  project(input, input.wv, arithmetic, result.v);
   result.scores.assign(cells(input.n, input.n), -std::numeric_limits<double>::infinity());
   result.weights.assign(cells(input.n, input.n), 0.0);
   result.output.assign(cells(input.n, input.d), 0.0);
@@ -65,7 +70,6 @@ Result run(const Input& input, Arithmetic arithmetic) {
   const auto attend = arithmetic == Arithmetic::fused ? attend_fused : attend_textbook;
   attend(input, rows, result);
   for (std::vector<double>* all : {&result.q, &result.k, &result.v}) all->resize(cells(input.n, input.d));
-  return result;
 }
 
 }  // namespace rapt::pipeline

@@ -97,6 +97,10 @@ struct Result {
 /// caller's TBB arena.
 RAPT_API Result run(const Input& input, Arithmetic arithmetic = Arithmetic::textbook);
 
+/// The same into `result`, whose memory is used again where it is large enough: for many runs. When it
+/// throws, what `result` holds is not said.
+RAPT_API void run(const Input& input, Arithmetic arithmetic, Result& result);
+
 /// What run(input) costs, from the words, the sizes and the mask: comparisons, multiply-add pairs and
 /// exponentials of each stage.
 struct Operations {
