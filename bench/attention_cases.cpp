@@ -1,4 +1,4 @@
-// The fused paths: a causal prompt, and one step of decoding.
+// The fused paths: a causal prompt, with and without its weights, and one step of decoding.
 #include <rapt/attention.hpp>
 #include <rapt/kv_cache.hpp>
 
@@ -97,6 +97,7 @@ class AttentionCase : public Case {
   std::vector<T> q_;
   std::vector<S> k_, v_;
   std::vector<T> out_;
+  AttentionOptions<T> options_;
 
  private:
   static std::vector<T> widened(const std::vector<S>& stored) {
@@ -111,18 +112,34 @@ class AttentionCase : public Case {
     const Size d = shape_.d, n = shape_.n, keys = n - q_len_ + first + rows;
     const Size kv_head =
         head / shape_.heads * shape_.kv_heads + head % shape_.heads / (shape_.heads / shape_.kv_heads);
-    std::vector<T> expected(static_cast<std::size_t>(rows * d));
+    std::vector<T> expected(static_cast<std::size_t>(rows * d)), expected_weights;
     const T* actual = out_.data() + (head * q_len_ + first) * d;
+    AttentionOptions<T> options = options_;
+    if (options_.weights) {
+      expected_weights.resize(static_cast<std::size_t>(rows * keys));
+      options.weights = contiguous<T>(expected_weights.data(), {1, 1, rows, keys});
+    }
     reference::attention_definition<T, S>(
         contiguous<const T>(q_.data() + (head * q_len_ + first) * d, {1, 1, rows, d}),
         contiguous<const S>(k_.data() + kv_head * n * d, {1, 1, keys, d}),
         contiguous<const S>(v_.data() + kv_head * n * d, {1, 1, keys, d}),
-        contiguous<T>(expected.data(), {1, 1, rows, d}), options_);
+        contiguous<T>(expected.data(), {1, 1, rows, d}), options);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (actual[i] == expected[i] || std::abs(actual[i] - expected[i]) <= allowed_error(keys)) continue;
       return "head " + std::to_string(head) + ", row " + std::to_string(first + static_cast<Size>(i) / d) +
              ", component " + std::to_string(static_cast<Size>(i) % d) + " is " + std::to_string(actual[i]) +
              ", the definition says " + std::to_string(expected[i]);
+    }
+    // A weight is at most 1: twice the bound of out covers both.
+    for (Size i = 0; options_.weights && i < rows; ++i) {
+      for (Size j = 0; j < n; ++j) {
+        const T is = (*options_.weights)(head / shape_.heads, head % shape_.heads, first + i, j);
+        const T says = j < keys ? expected_weights[static_cast<std::size_t>(i * keys + j)] : T(0);
+        if (is == says || std::abs(is - says) <= 2 * allowed_error(keys)) continue;
+        return "head " + std::to_string(head) + ", weight of row " + std::to_string(first + i) + ", key " +
+               std::to_string(j) + " is " + std::to_string(is) + ", the definition says " +
+               std::to_string(says);
+      }
     }
     return "";
   }
@@ -139,8 +156,35 @@ class AttentionCase : public Case {
         2 * std::min(seen, 256.0) + 2 * std::ceil(seen / 256) + 2 * (d + 4) * std::sqrt(d) + 16;
     return static_cast<T>(units) * std::numeric_limits<T>::epsilon();
   }
+};
 
-  AttentionOptions<T> options_;
+/// The prompt again, with its normalised weights stored: n^2 numbers a head, in memory that is used again.
+template <class T, class S>
+class WeightsCase final : public AttentionCase<T, S> {
+ public:
+  explicit WeightsCase(const Shape& shape)
+      : AttentionCase<T, S>(shape, shape.n),
+        weights_(static_cast<std::size_t>(shape.batch * shape.heads * shape.n * shape.n)) {
+    this->options_.weights = view();
+  }
+
+  double plain_seconds() override {
+    constexpr int times = 3;
+    this->options_.weights.reset();
+    const double start = measure::thread_cpu_seconds();
+    for (int i = 0; i < times; ++i) this->run();
+    const double seconds = (measure::thread_cpu_seconds() - start) / times;
+    this->options_.weights = view();
+    return seconds;
+  }
+
+ private:
+  View<T, 4> view() {
+    const Shape& shape = this->shape_;
+    return contiguous<T>(weights_.data(), {shape.batch, shape.heads, shape.n, shape.n});
+  }
+
+  std::vector<T> weights_;
 };
 
 template <class S>
@@ -185,12 +229,19 @@ class DecodeCase final : public AttentionCase<T, S> {
 template <class T, class S>
 std::unique_ptr<Case> make_case(const std::string& path, const Shape& shape) {
   if (path == "decode") return std::make_unique<DecodeCase<T, S>>(shape);
+  if (path == "fused_weights") return std::make_unique<WeightsCase<T, S>>(shape);
   return std::make_unique<AttentionCase<T, S>>(shape, shape.n);
 }
 
 }  // namespace
 
-bool has_attention_case(const Shape& shape) { return shape.arithmetic == Arithmetic::fused; }
+bool has_attention_case(const std::string& path, const Shape& shape) {
+  constexpr double most_weights = 1 << 28;  // held in memory
+  const double pairs = static_cast<double>(shape.n) * static_cast<double>(shape.n);
+  return shape.arithmetic == Arithmetic::fused &&
+         (path != "fused_weights" ||
+          (shape.threads == 1 && static_cast<double>(shape.batch * shape.heads) * pairs <= most_weights));
+}
 
 std::unique_ptr<Case> make_attention_case(const std::string& path, const Shape& shape) {
   switch (shape.dtype) {

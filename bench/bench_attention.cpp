@@ -21,8 +21,6 @@ struct Path {
   std::unique_ptr<Case> (*make)(const std::string& path, const Shape& shape);
 };
 
-bool has_fused(const std::string&, const Shape& shape) { return has_attention_case(shape); }
-
 const Path paths[] = {
     {"stage2/projection", has_stage_case, make_stage_case},
     {"stage3/scores", has_stage_case, make_stage_case},
@@ -30,8 +28,9 @@ const Path paths[] = {
     {"stage5/output", has_stage_case, make_stage_case},
     {"stage6/decode", has_stage_case, make_stage_case},
     {"pipeline", has_stage_case, make_stage_case},
-    {"fused", has_fused, make_attention_case},
-    {"decode", has_fused, make_attention_case},
+    {"fused", has_attention_case, make_attention_case},
+    {"fused_weights", has_attention_case, make_attention_case},
+    {"decode", has_attention_case, make_attention_case},
 };
 
 struct Options {

@@ -23,6 +23,10 @@ class Case {
   /// such loop.
   virtual double textbook_seconds() { return 0; }
 
+  /// Seconds that the same call takes on one thread when its by-products are not asked for, measured now; 0
+  /// where it has none.
+  virtual double plain_seconds() { return 0; }
+
   double flop = 0;      // visible work of one run; 0 where it is not arithmetic
   double tokens = 0;    // decoded by one run; 0 for other cases
   double kv_bytes = 0;  // bytes of K and V that one run streams, for cases bound by memory; else 0
@@ -34,8 +38,9 @@ class Case {
 bool has_stage_case(const std::string& path, const Shape& shape);
 std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape);
 
-/// Fused attention: "fused", a causal prompt of n tokens, and "decode", one token against n.
-bool has_attention_case(const Shape& shape);
+/// Fused attention: "fused", a causal prompt of n tokens, "fused_weights", the same with its weights stored
+/// (one thread), and "decode", one token against n.
+bool has_attention_case(const std::string& path, const Shape& shape);
 std::unique_ptr<Case> make_attention_case(const std::string& path, const Shape& shape);
 
 }  // namespace rapt::bench

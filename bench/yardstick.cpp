@@ -42,8 +42,9 @@ void time_case(benchmark::State& state, Case& subject, const Shape& shape) {
     state.counters["bandwidth_share"] = subject.kv_bytes / each / bandwidth;
   }
   // The textbook loops run on one thread, whatever the case ran on.
-  const double textbook = subject.textbook_seconds();
+  const double textbook = subject.textbook_seconds(), plain = subject.plain_seconds();
   if (subject.tokens > 0) state.counters["tokens_per_second"] = subject.tokens / each;
+  if (plain > 0) state.counters["times_plain"] = each / plain;
   if (textbook > 0) state.counters["vs_textbook"] = textbook / each;
 }
 
