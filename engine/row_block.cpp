@@ -30,6 +30,18 @@ Size copied_q_stride(const Call& call) noexcept {
   return (round_up(call.shape.head_dim, line) / line | 1) * line;
 }
 
+// More bytes of weights than this do not wait in a cache for the caller. Written where they belong, they
+// would push packed keys and values out of L2 twice, unfinished and finished; so a row is finished in
+// scratch.
+constexpr Size most_cached_weights = 16 << 20;
+
+template <class Call>
+bool weights_leave_caches(const Call& call) noexcept {
+  const double rows = static_cast<double>(call.shape.rows()) * static_cast<double>(call.shape.heads());
+  const double bytes = rows * static_cast<double>(call.shape.kv_len) * sizeof(typename Call::Element);
+  return call.options.weights->strides[3] == 1 && bytes > static_cast<double>(most_cached_weights);
+}
+
 template <class Call>
 RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
     : call_(call),
@@ -42,6 +54,8 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
   if (call.options.weights) {
     key_blocks_ = (call.shape.kv_len + block_keys - 1) / block_keys;
     block_max_ = memory.take<T>(capacity * key_blocks_);
+    if (weights_leave_caches(call))
+      streamed_weights_ = memory.take<T>(element_count(capacity, call.shape.kv_len));
   }
 }
 
@@ -92,7 +106,8 @@ void RowBlock<Call>::add_options(kernels::AttendRow<T>& row, const Place& place)
   if (options.attend) row.attend = &call_.attend(b_, place.h, place.i, 0);
   if (options.scores) row.scores = &(*options.scores)(b_, place.h, place.i, 0);
   if (!options.weights) return;
-  row.weights = &(*options.weights)(b_, place.h, place.i, 0);
+  row.weights = streams_weights() ? streamed_weights_ + rows_ * call_.shape.kv_len
+                                  : &(*options.weights)(b_, place.h, place.i, 0);
   row.block_max = block_max_ + rows_ * key_blocks_;
   std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
 }
@@ -120,7 +135,8 @@ void RowBlock<Call>::prefill() noexcept {
   for (Size r = first_; r < last_; ++r) {
     const Place place = place_of(r);
     const Offered keys = call_.offered(b_, place.i);
-    if (call_.options.weights) fill_unseen(*call_.options.weights, place, keys, T(0));
+    if (call_.options.weights && !(streams_weights() && computed(place)))
+      fill_unseen(*call_.options.weights, place, keys, T(0));
     if (call_.options.scores)
       fill_unseen(*call_.options.scores, place, keys, -std::numeric_limits<T>::infinity());
     if (computed(place)) continue;
@@ -203,8 +219,17 @@ void RowBlock<Call>::finish() noexcept {
               : static_cast<T>(
                     (static_cast<double>(state_.row_max[r]) + std::log2(static_cast<double>(sum))) * ln2);
     }
-    if (call_.options.weights) finish_weights(r);
+    if (!call_.options.weights) continue;
+    finish_weights(r);
+    if (streams_weights()) {
+      call_.kernels.stream_row({.from = row_[r].weights,
+                                .to = &(*call_.options.weights)(b_, place.h, place.i, 0),
+                                .begin = row_[r].begin,
+                                .end = row_[r].end,
+                                .count = call_.shape.kv_len});
+    }
   }
+  if (streams_weights()) call_.kernels.end_stream();
 }
 
 template <class Call>

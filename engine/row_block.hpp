@@ -61,6 +61,9 @@ class RowBlock {
   void add_options(kernels::AttendRow<T>& row, const Place& place) const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
+  bool streams_weights() const noexcept {
+    return streamed_weights_ != nullptr && call_.columns(b_) == nullptr;
+  }
   void finish_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
 
@@ -73,6 +76,7 @@ class RowBlock {
   kernels::RowState<T> state_;
   T* block_max_ = nullptr;  // [capacity][key blocks], with weights
   Size key_blocks_ = 0;
+  T* streamed_weights_ = nullptr;  // [capacity][kv_len], where weights leave past the caches
   T* scratch_;
   T* line_;                                      // one row of out, or one block of weights
   Size b_ = 0, hkv_ = 0, first_ = 0, last_ = 0;  // what was gathered

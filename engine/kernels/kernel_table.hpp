@@ -141,6 +141,16 @@ struct FoldArgs {
   RowState<T> into, block;
 };
 
+/// stream_row: to[j] = from[j] for j in [begin, end), and 0 elsewhere in [0, count), past the caches.
+/// end_stream: what was streamed before is seen by every thread that sees a later store of this one. For many
+/// rows at once: after each of 8 KiB it costs a third of the bandwidth.
+template <class T>
+struct StreamArgs {
+  const T* from;
+  T* to;  // overlaps from nowhere
+  Size begin, end, count;
+};
+
 /// One element type's kernels.
 template <class T>
 struct Kernels {
@@ -155,6 +165,8 @@ struct Kernels {
   void (*divide)(const T* acc, T row_sum, T* out, Size v_dim) noexcept;  // out[j] = acc[j] / row_sum (step 6)
   // weights[j] = (weights[j] * pow2(block_max - row_max)) / row_sum, the weights of one block (step 7)
   void (*finish_weights)(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
+  void (*stream_row)(const StreamArgs<T>&) noexcept;
+  void (*end_stream)() noexcept;
   Size (*fma_peak)(
       Size iterations) noexcept;  // a loop of independent FMAs in registers; returns the flop done
 

@@ -56,6 +56,36 @@ template <class T, class Arch>
 RAPT_INLINE void store(T* to, const Batch<T, Arch>& value) noexcept {
   value.store_unaligned(to);
 }
+/// Stores past the caches, where the ISA can; `to` is aligned to the vector.
+template <class T, class Arch>
+RAPT_INLINE void stream(T* to, const Batch<T, Arch>& value) noexcept {
+  constexpr bool single = std::is_same_v<T, float>;
+#if defined(__AVX512F__)
+  if constexpr (single)
+    _mm512_stream_ps(to, value);
+  else
+    _mm512_stream_pd(to, value);
+#elif defined(__AVX2__)
+  if constexpr (single)
+    _mm256_stream_ps(to, value);
+  else
+    _mm256_stream_pd(to, value);
+#elif defined(__x86_64__)
+  if constexpr (single)
+    _mm_stream_ps(to, value);
+  else
+    _mm_stream_pd(to, value);
+#else
+  store(to, value);
+#endif
+}
+/// What was streamed is seen by whoever sees a store behind this.
+RAPT_INLINE void end_stream() noexcept {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
 template <class Arch, class T>
 RAPT_INLINE Batch<T, Arch> broadcast(T value) noexcept {
   return Batch<T, Arch>(value);

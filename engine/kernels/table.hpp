@@ -7,6 +7,7 @@
 #include "kernels/multiply.hpp"
 #include "kernels/pack.hpp"
 #include "kernels/peak.hpp"
+#include "kernels/stream.hpp"
 
 namespace rapt::kernels {
 
@@ -22,6 +23,8 @@ consteval Kernels<T> make_kernels() noexcept {
           .fold = &fold<T, Arch>,
           .divide = &divide<T, Arch>,
           .finish_weights = &finish_weights<T, Arch>,
+          .stream_row = &stream_row<T, Arch>,
+          .end_stream = &end_stream<Arch>,
           .fma_peak = &fma_peak<T, Arch>};
 }
 

@@ -65,9 +65,9 @@ struct AttentionReport {
 /// by-products must not overlap an input or each other. K and V may be stored as bf16 or f16 with float
 /// queries; they are converted exactly and the arithmetic is float's. Throws invalid_input (before anything
 /// is written) or std::bad_alloc (before anything is written). Cost: 2 * visible pairs * (head_dim + v_dim)
-/// flop; memory: packed K and V of the KV heads in flight plus a fixed amount a thread, never q_len * kv_len.
-/// Runs in the caller's TBB arena. Re-entrant. Source: Dao et al., FlashAttention, 2022, algorithm 1, with an
-/// integer log2 reference in place of the real maximum.
+/// flop; memory: packed K and V of the KV heads in flight, and for a thread a fixed amount and at most 24
+/// rows of weights where asked for, never q_len * kv_len. Runs in the caller's TBB arena. Re-entrant. Source:
+/// Dao et al., FlashAttention, 2022, algorithm 1, with an integer log2 reference for the real maximum.
 RAPT_API AttentionReport attention(View<const float, 4> q, View<const float, 4> k, View<const float, 4> v,
                                    View<float, 4> out, const AttentionOptions<float>& options = {});
 RAPT_API AttentionReport attention(View<const double, 4> q, View<const double, 4> k, View<const double, 4> v,
