@@ -2,6 +2,7 @@
 // Most numbers of the staged program are printed from here, so it is in a header and branches little.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -45,10 +46,10 @@ inline constexpr auto decimals = [] {
 
 /// Numbers of 2^52 and more (they are integers), infinities and NaN.
 inline char* write_large(char* out, double x) noexcept {
-  if (std::isnan(x)) return static_cast<char*>(std::memcpy(out, "nan", 3)) + 3;
+  if (std::isnan(x)) return std::copy_n("nan", 3, out);
   if (std::isinf(x)) {
     if (x < 0) *out++ = '-';
-    return static_cast<char*>(std::memcpy(out, "inf", 3)) + 3;
+    return std::copy_n("inf", 3, out);
   }
   return std::to_chars(out, out + fixed3_room, x, std::chars_format::fixed, 3).ptr;
 }
