@@ -1,6 +1,6 @@
 """README's table of numbers, measured on this machine.
 
-    python3 bench/numbers.py [BUILD_FOLDER]
+    python3 bench/readme_table.py [BUILD_FOLDER]
 
 Every number is the median of five repetitions and a share of what the same process measured just before and after: the FMA
 peak, the read bandwidth, or a plain loop. Two threads are timed by the wall clock, which needs an idle machine. Takes some
