@@ -64,7 +64,9 @@ float widen(f16 x) {
 template <class T>
 T pow2(T e) {
   if (std::isnan(e)) return e;
-  return e < T(std::numeric_limits<T>::min_exponent - 1) ? T(0) : std::ldexp(T(1), static_cast<int>(e));
+  if (e < T(std::numeric_limits<T>::min_exponent - 1)) return 0;
+  const int exponent = static_cast<int>(e);
+  return std::ldexp(T(1), exponent);
 }
 
 template <class T>
