@@ -220,3 +220,15 @@ TEST_CASE("sequences that are not there are refused") {
           valid.cache.values(0, contiguous(row, {2, 1, 3}));
         }) == "out: held 1 does not match cache: held 0");
 }
+
+TEST_CASE("a query whose first key has left the ring is refused from position 0 on") {
+  // A schedule of G10 found its model to allow this: the window of row 0 begins at 0, and 1 is the first
+  // held.
+  KvCache cache({.batch = 1, .n_kv_heads = 1, .head_dim = 2, .capacity = 1, .window = 1});
+  std::vector<float> rows(4, 1), out(4, 7);
+  const View<const float, 4> tokens = contiguous<const float>(rows.data(), {1, 1, 2, 2});
+  cache.append(tokens, tokens);
+  CHECK_THROWS_WITH(cache.query(tokens, contiguous(out.data(), {1, 1, 2, 2})),
+                    Catch::Contains("needs the keys from position 0 on, the first held is 1"));
+  CHECK(out == std::vector<float>(4, 7));
+}

@@ -187,9 +187,8 @@ class KvModel::Step {
   }
 
   void need_held(Size b, Size end) {
-    const Size begin = s_.window ? end - *s_.window : 0;
-    if (end > 0 && begin > 0 && begin < model_.histories_[static_cast<std::size_t>(b)].first)
-      allowed_ = false;
+    const Size begin = s_.window ? std::max(end - *s_.window, Size{0}) : 0;
+    if (end > 0 && begin < model_.histories_[static_cast<std::size_t>(b)].first) allowed_ = false;
   }
 
   void cut(KvHistory& of, Size length) {
