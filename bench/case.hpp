@@ -37,6 +37,7 @@ class Case {
 /// its case where they do.
 bool has_stage_case(const std::string& path, const Shape& shape);
 std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape);
+std::unique_ptr<Case> make_pipeline_case(const Shape& shape);
 
 /// Fused attention: "fused", a causal prompt of n tokens, "fused_weights", the same with its weights stored
 /// (one thread), and "decode", one token against n.

@@ -1,211 +1,12 @@
-// The stages of the staged program, one at a time and whole. Stages 3 to 6 make the kernel calls that the
-// pipeline makes, over the same blocks of rows, but one stage over all rows before the next, so that each can
-// be timed alone.
-#include <rapt/pipeline.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
+// Stages 2 to 6 of the staged program, one at a time, one stage over all rows before the next.
 #include "case.hpp"
-#include "dispatch.hpp"
 #include "gemm.hpp"
-#include "measure.hpp"
-#include "reference/staged.hpp"
-#include "run.hpp"
+#include "stage_blocks.hpp"
+#include "stage_head.hpp"
 #include "textbook.hpp"
 
 namespace rapt::bench {
 namespace {
-
-template <class T>
-std::vector<T> rounded(const std::vector<double>& values) {
-  return std::vector<T>(values.begin(), values.end());
-}
-
-template <class Body>
-double seconds_of(const Body& body) {
-  const double start = measure::thread_cpu_seconds();
-  body();
-  return measure::thread_cpu_seconds() - start;
-}
-
-/// The head that all stages work on: random numbers, no padding, and what the reference makes of them.
-template <class T>
-struct Head {
-  explicit Head(const Shape& shape)
-      : n(shape.n),
-        d(shape.d),
-        g(shape.g),
-        x(random_array<T>((n + g) * d, 1)),
-        wq(random_array<T>(d * d, 2)),
-        wk(random_array<T>(d * d, 3)),
-        wv(random_array<T>(d * d, 4)) {
-    const auto widened = [](const T* from, Size count) { return std::vector<double>(from, from + count); };
-    reference::StagedInput input{.n = static_cast<int>(n),
-                                 .d = static_cast<int>(d),
-                                 .g = static_cast<int>(g),
-                                 .words = {"word"},
-                                 .mask = std::vector<unsigned char>(static_cast<std::size_t>(n), 1),
-                                 .prompt = widened(x.data(), n * d),
-                                 .generated = widened(x.data() + n * d, g * d),
-                                 .wq = widened(wq.data(), d * d),
-                                 .wk = widened(wk.data(), d * d),
-                                 .wv = widened(wv.data(), d * d)};
-    result = reference::staged(input);
-  }
-
-  Size n, d, g;
-  std::vector<T> x;           // [n + g, d]
-  std::vector<T> wq, wk, wv;  // [d, d]
-  reference::StagedResult result;
-};
-
-/// Compares with the reference: the same bits for f64 in textbook arithmetic, which is what the reference is;
-/// else within `bound`, which each stage derives: u is the unit roundoff of T, and the stage's inputs are the
-/// reference's rounded to T.
-template <class T>
-std::string difference(const Shape& shape, const std::vector<T>& actual, const std::vector<double>& expected,
-                       double bound) {
-  const bool exact = std::is_same_v<T, double> && shape.arithmetic == Arithmetic::textbook;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double is = static_cast<double>(actual[i]);
-    const bool same = is == expected[i] || (!exact && std::abs(is - expected[i]) <= bound);
-    if (!same) {
-      return "element " + std::to_string(i) + " is " + std::to_string(is) + ", the reference says " +
-             std::to_string(expected[i]) + " (allowed error " + std::to_string(exact ? 0.0 : bound) + ")";
-    }
-  }
-  return "";
-}
-
-template <class T>
-constexpr double u = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
-
-double largest(const std::vector<double>& values) {
-  double most = 0;
-  for (const double value : values) most = std::isfinite(value) ? std::max(most, std::abs(value)) : most;
-  return most;
-}
-
-/// How far from the reference each stage of a whole run in T may be, both sides' roundings counted. First
-/// order, with room: the numbers of the input are at most 1, so that |x w| summed over d is at most d.
-template <class T>
-struct Bounds {
-  Bounds(const reference::StagedResult& result, const Shape& shape) {
-    const double d = static_cast<double>(shape.d), keys = static_cast<double>(shape.n + shape.g);
-    const double q = largest(result.q), k = largest(result.k), v = std::max(largest(result.v), d);
-    projection = 2 * (d + 1) * d * u<T>;
-    // d products of rounded operands over sqrt(d).
-    scores = std::sqrt(d) * ((q + k) * projection + 2 * (d + 5) * q * k * u<T>);
-    // exp of a difference of scores, over a sum of the same.
-    weights = 2 * std::expm1(2 * scores) + 2 * (keys + 16) * u<T>;
-    output = v * (weights + 2 * (keys + 3) * u<T>)+projection;
-  }
-  double projection, scores, weights, output;
-};
-
-/// Attention of rows to the keys up to their own, in the blocks of the pipeline.
-template <class T>
-class Blocks {
- public:
-  Blocks(const Shape& shape, Size keys) : arithmetic_(shape.arithmetic), d_(shape.d), length_(keys) {}
-
-  /// body(first, rows) for each block of the rows [begin, end), the last first, in the caller's arena.
-  template <class Body>
-  void each(Size begin, Size end, double flop, const Body& body) const {
-    const Size blocks = (end - begin + block_rows - 1) / block_rows;
-    run_items(blocks, worker_slots(blocks, flop), [&](Size, Size item) {
-      const Size first = begin + (blocks - 1 - item) * block_rows;
-      body(first, std::min(block_rows, end - first));
-    });
-  }
-
-  void pack_keys(const T* k, AlignedArray<T>& panels) const {
-    kernels_.pack({.source = k,
-                   .step_stride = 1,
-                   .column_stride = d_,
-                   .step_index = nullptr,
-                   .column_index = nullptr,
-                   .steps = d_,
-                   .columns = length_,
-                   .panels = panels.get(),
-                   .panel_stride = d_ * kernels_.NR});
-  }
-  void pack_values(const T* v, AlignedArray<T>& panels) const {
-    kernels_.pack({.source = v,
-                   .step_stride = d_,
-                   .column_stride = 1,
-                   .step_index = nullptr,
-                   .column_index = nullptr,
-                   .steps = length_,
-                   .columns = d_,
-                   .panels = panels.get(),
-                   .panel_stride = length_ * kernels_.NR});
-  }
-  AlignedArray<T> key_panels() const { return AlignedArray<T>(d_ * round_up(length_, kernels_.NR)); }
-  AlignedArray<T> value_panels() const { return AlignedArray<T>(length_ * round_up(d_, kernels_.NR)); }
-
-  void score(const T* q, Size first, Size rows, const AlignedArray<T>& keys, T* scores, Size stride) const {
-    kernels_.multiply(arithmetic_)({.a = q,
-                                    .a_stride = d_,
-                                    .b = keys.get(),
-                                    .b_stride = d_ * kernels_.NR,
-                                    .c = scores,
-                                    .c_stride = stride,
-                                    .rows = rows,
-                                    .columns = first + rows,
-                                    .steps = d_,
-                                    .accumulate = false});
-    const T root = std::sqrt(static_cast<T>(d_));
-    for (Size r = 0; r < rows; ++r) {
-      for (Size j = 0; j <= first + r; ++j) scores[r * stride + j] /= root;
-    }
-  }
-
-  static void weigh(const T* scores, T* weights, Size keys) {
-    T most = -std::numeric_limits<T>::infinity();
-    for (Size j = 0; j < keys; ++j) most = scores[j] > most ? scores[j] : most;
-    T sum = 0;
-    for (Size j = 0; j < keys; ++j) {
-      weights[j] = std::exp(scores[j] - most);
-      sum += weights[j];
-    }
-    for (Size j = 0; j < keys; ++j) weights[j] /= sum;
-  }
-
-  void sum(const T* weights, Size stride, Size first, Size rows, const AlignedArray<T>& values,
-           T* out) const {
-    kernels::MultiplyArgs<T> args{.a = weights,
-                                  .a_stride = stride,
-                                  .b = values.get(),
-                                  .b_stride = length_ * kernels_.NR,
-                                  .c = out,
-                                  .c_stride = d_,
-                                  .rows = rows,
-                                  .columns = d_,
-                                  .steps = first + 1,
-                                  .accumulate = false};
-    const auto multiply = kernels_.multiply(arithmetic_);
-    multiply(args);
-    args.rows = 1;
-    args.b += args.steps * kernels_.NR;
-    args.accumulate = true;
-    for (Size r = 1; r < rows; ++r) {
-      args.a = weights + r * stride + first + 1;
-      args.c = out + r * d_;
-      args.steps = r;
-      multiply(args);
-    }
-  }
-
-  static constexpr Size block_rows = 16;
-
- private:
-  const kernels::Kernels<T>& kernels_ = active_kernels().of<T>();
-  Arithmetic arithmetic_;
-  Size d_, length_;
-};
 
 /// A stage of one head, run once for each head and sequence of the shape.
 template <class T>
@@ -344,7 +145,7 @@ class Weights final : public StageCase<T> {
   void run_head() override {
     blocks_.each(0, n_, 20 * head_flop_, [&](Size first, Size rows) {
       for (Size i = first; i < first + rows; ++i)
-        Blocks<T>::weigh(scores_.data() + i * n_, weights_.data() + i * n_, i + 1);
+        blocks_.weigh(scores_.data() + i * n_, weights_.data() + i * n_, i + 1);
     });
   }
   void textbook_head() override { textbook::weights(scores_.data(), weights_.data(), n_); }
@@ -434,8 +235,7 @@ class Decode final : public StageCase<T> {
     blocks_.each(n, length, head_flop_, [&](Size first, Size rows) {
       T* scores = scores_.data() + (first - n) * length;
       blocks_.score(q_.data() + (first - n) * d, first, rows, keys_, scores, length);
-      for (Size r = 0; r < rows; ++r)
-        Blocks<T>::weigh(scores + r * length, scores + r * length, first + r + 1);
+      for (Size r = 0; r < rows; ++r) blocks_.weigh(scores + r * length, scores + r * length, first + r + 1);
       blocks_.sum(scores, length, first, rows, values_, out_.data() + (first - n) * d);
     });
   }
@@ -447,79 +247,6 @@ class Decode final : public StageCase<T> {
   std::vector<T> q_, k_, v_, out_, scores_;
   Blocks<T> blocks_;
   AlignedArray<T> keys_, values_;
-};
-
-/// The whole staged program in memory, stages 1 to 6 without reading and printing.
-class Pipeline final : public Case {
- public:
-  explicit Pipeline(const Shape& shape) : shape_(shape), head_(shape) {
-    const Size n = shape.n, d = shape.d, g = shape.g;
-    input_ = {.n = n,
-              .d = d,
-              .g = g,
-              .words = {"word"},
-              .mask = std::vector<unsigned char>(static_cast<std::size_t>(n), 1),
-              .prompt = {head_.x.begin(), head_.x.begin() + n * d},
-              .generated = {head_.x.begin() + n * d, head_.x.end()},
-              .wq = head_.wq,
-              .wk = head_.wk,
-              .wv = head_.wv};
-    const pipeline::Operations counts = pipeline::operations(input_);
-    flop = static_cast<double>(times()) *
-           static_cast<double>(2 * (counts.projection + counts.scores + counts.output + counts.generation));
-  }
-
-  std::string check() override {
-    const pipeline::Result result = pipeline::run(input_, shape_.arithmetic);
-    const reference::StagedResult& reference = head_.result;
-    const Bounds<double> bounds(reference, shape_);
-    struct Stage {
-      const std::vector<double>&is, &expected;
-      double bound;
-    };
-    for (const Stage& stage : {Stage{result.q, reference.q, bounds.projection},
-                               {result.k, reference.k, bounds.projection},
-                               {result.v, reference.v, bounds.projection},
-                               {result.scores, reference.scores, bounds.scores},
-                               {result.weights, reference.weights, bounds.weights},
-                               {result.output, reference.output, bounds.output},
-                               {result.generated, reference.generated, bounds.output}}) {
-      const std::string wrong = difference(shape_, stage.is, stage.expected, stage.bound);
-      if (!wrong.empty()) return wrong;
-    }
-    return "";
-  }
-  void run() override {
-    for (Size i = 0; i < times(); ++i) {
-      pipeline::run(input_, shape_.arithmetic, result_);
-      asm volatile("" : : "r"(result_.generated.data()) : "memory");
-    }
-  }
-  double textbook_seconds() override {
-    const Size n = shape_.n, d = shape_.d, g = shape_.g;
-    const auto rows = [&] { return std::vector<double>(static_cast<std::size_t>((n + g) * d)); };
-    std::vector<double> q = rows(), k = rows(), v = rows(), out = rows(),
-                        scores(static_cast<std::size_t>(n * n)), weights = scores;
-    std::vector<double> row(static_cast<std::size_t>(n + g));
-    return static_cast<double>(times()) * seconds_of([&] {
-             textbook::project(head_.x.data(), head_.wq.data(), q.data(), n, d);
-             textbook::project(head_.x.data(), head_.wk.data(), k.data(), n, d);
-             textbook::project(head_.x.data(), head_.wv.data(), v.data(), n, d);
-             textbook::scores(q.data(), k.data(), scores.data(), n, d);
-             textbook::weights(scores.data(), weights.data(), n);
-             textbook::output(weights.data(), v.data(), out.data(), n, d);
-             textbook::generate(head_.x.data() + n * d, head_.wq.data(), head_.wk.data(), head_.wv.data(),
-                                q.data(), k.data(), v.data(), row.data(), out.data() + n * d, n, g, d);
-           });
-  }
-
- private:
-  Size times() const { return shape_.heads * shape_.batch; }
-
-  Shape shape_;
-  Head<double> head_;
-  pipeline::Input input_;
-  pipeline::Result result_;
 };
 
 template <class T>
@@ -545,7 +272,7 @@ bool has_stage_case(const std::string& path, const Shape& shape) {
 }
 
 std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape) {
-  if (path == "pipeline") return std::make_unique<Pipeline>(shape);
+  if (path == "pipeline") return make_pipeline_case(shape);
   if (shape.dtype == Dtype::f64) return make_stage<double>(path, shape);
   return make_stage<float>(path, shape);
 }

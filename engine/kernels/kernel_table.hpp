@@ -162,7 +162,8 @@ struct Kernels {
   void (*attend)(const AttendArgs<T>&) noexcept;
   Size attend_scratch;  // elements that attend needs at AttendArgs::scratch
   void (*fold)(const FoldArgs<T>&) noexcept;
-  void (*divide)(const T* acc, T row_sum, T* out, Size v_dim) noexcept;  // out[j] = acc[j] / row_sum (step 6)
+  // out[j] = acc[j] / row_sum (step 6); out may be acc
+  void (*divide)(const T* acc, T row_sum, T* out, Size v_dim) noexcept;
   // weights[j] = (weights[j] * pow2(block_max - row_max)) / row_sum, the weights of one block (step 7)
   void (*finish_weights)(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
   void (*stream_row)(const StreamArgs<T>&) noexcept;
