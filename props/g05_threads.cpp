@@ -1,4 +1,5 @@
-// G05: any number of threads, any arena, any run. The problems are large enough to be split.
+// G05: any number of threads, any arena, any floating-point mode, any run. The problems are large enough to
+// be split.
 #include <oneapi/tbb/parallel_for.h>
 
 #include "generators.hpp"
@@ -54,6 +55,19 @@ TEST_CASE("G05 calls made at the same time from one arena do not disturb each ot
         });
       });
       for (const std::string& text : differences) require_same(isa, data, text);
+    });
+  });
+}
+
+TEST_CASE("G05 whatever floating-point mode the caller is in gives the same bits") {
+  rc::prop("special values too, flushing, rounding and trapping", [] {
+    Problem problem = *problems();
+    problem.special = *rc::gen::element<std::uint64_t>(0, 5, 50);
+    const Data data = make_data(problem);
+    const FloatMode mode = unusual_modes[*rc::gen::inRange<std::size_t>(0, std::size(unusual_modes))];
+    for_each_isa([&](const Isa& isa) {
+      const std::string differs = difference(run(data, all_outputs), run_in(mode, data, all_outputs));
+      require_same(isa, data, differs.empty() ? differs : "in mode " + std::to_string(mode) + ": " + differs);
     });
   });
 }

@@ -11,6 +11,15 @@ Answer run(const Data& data, const Call& call) {
   });
 }
 
+Answer run_in(FloatMode mode, const Data& data, const Call& call) {
+  return call_by_dtype(data, call, [mode](auto q, auto k, auto v, auto out, const auto& options) {
+    const ScopedFloatMode scope(mode);
+    const AttentionReport report = attention(q, k, v, out, options);
+    if (float_mode() != mode) throw std::logic_error("the floating-point mode is not what it was");
+    return report;
+  });
+}
+
 namespace {
 
 template <class T>

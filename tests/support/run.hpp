@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/answer.hpp"
+#include "support/float_modes.hpp"
 #include "support/place.hpp"
 
 namespace rapt::test {
@@ -16,6 +17,10 @@ inline constexpr Call all_outputs{.weights = true, .scores = true, .lse = true};
 
 /// attention() with the ISA that is active.
 Answer run(const Data& data, const Call& call = {});
+
+/// The same call made in another floating-point mode. Throws std::logic_error when that is not the mode after
+/// it.
+Answer run_in(FloatMode mode, const Data& data, const Call& call = {});
 
 /// merge() of two answers with lse, in the type of the dtype's out.
 Answer merge_answers(Dtype dtype, const Answer& first, const Answer& second);
