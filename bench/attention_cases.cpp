@@ -10,6 +10,7 @@
 
 #include "case.hpp"
 #include "dispatch.hpp"
+#include "kv_cache_store.hpp"
 #include "measure.hpp"
 #include "reference/attention_definition.hpp"
 #include "textbook.hpp"
@@ -186,12 +187,6 @@ class WeightsCase final : public AttentionCase<T, S> {
 
   std::vector<T> weights_;
 };
-
-template <class S>
-constexpr KvDtype kv_dtype = std::is_same_v<S, double>  ? KvDtype::f64
-                             : std::is_same_v<S, float> ? KvDtype::f32
-                             : std::is_same_v<S, bf16>  ? KvDtype::bf16
-                                                        : KvDtype::f16;
 
 /// One token behind n - 1 that a cache holds: appended, attended to, and taken back for the next time.
 template <class T, class S>

@@ -18,6 +18,13 @@ namespace rapt {
 template <class S>
 using ArithmeticOf = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
+/// The option that asks for storage as S.
+template <class S>
+inline constexpr KvDtype kv_dtype = std::is_same_v<S, double>  ? KvDtype::f64
+                                    : std::is_same_v<S, float> ? KvDtype::f32
+                                    : std::is_same_v<S, bf16>  ? KvDtype::bf16
+                                                               : KvDtype::f16;
+
 /// Extents of packed storage, in elements. NR: columns of a panel.
 struct KvLayout {
   Size batch, n_kv_heads, head_dim, v_dim, NR;

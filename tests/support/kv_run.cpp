@@ -2,16 +2,11 @@
 
 #include <rapt/kv_cache.hpp>
 
+#include "kv_cache_store.hpp"
 #include "support/typed_call.hpp"
 
 namespace rapt::test {
 namespace {
-
-template <class S>
-constexpr KvDtype kv_dtype = std::is_same_v<S, double> ? KvDtype::f64
-                             : std::is_same_v<S, bf16> ? KvDtype::bf16
-                             : std::is_same_v<S, f16>  ? KvDtype::f16
-                                                       : KvDtype::f32;
 
 /// Tokens [first, first + count) of an array of axes [batch, heads, len, dim] or [batch, len].
 template <class E, int N>
