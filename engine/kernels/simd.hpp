@@ -59,7 +59,7 @@ RAPT_INLINE void store(T* to, const Batch<T, Arch>& value) noexcept {
 /// Stores past the caches, where the ISA can; `to` is aligned to the vector.
 template <class T, class Arch>
 RAPT_INLINE void stream(T* to, const Batch<T, Arch>& value) noexcept {
-  constexpr bool single = std::is_same_v<T, float>;
+  [[maybe_unused]] constexpr bool single = std::is_same_v<T, float>;
 #if defined(__AVX512F__)
   if constexpr (single)
     _mm512_stream_ps(to, value);
@@ -76,7 +76,7 @@ RAPT_INLINE void stream(T* to, const Batch<T, Arch>& value) noexcept {
   else
     _mm_stream_pd(to, value);
 #else
-  store(to, value);
+  value.store_unaligned(to);
 #endif
 }
 /// What was streamed is seen by whoever sees a store behind this.
