@@ -121,6 +121,12 @@ TEST_CASE("rapt profile --plot draws with gnuplot, or names the package and stil
   CHECK(run_rapt(quick({"--plot", png})).status == 0);
   CHECK(read_file(png).rfind("\x89PNG", 0) == 0);
   CHECK(run_rapt(quick({"--plot", "/no/such/folder/plot.svg"})).status == 1);
+  // A name is no command of gnuplot's, and a disk that is full is noticed.
+  const std::string planted = scratch / "planted", full = scratch / "full.svg";
+  run_rapt(quick({"--plot", "x'\nsystem(\"touch " + planted + "\")\n#.svg"}));
+  CHECK_FALSE(std::filesystem::exists(planted));
+  std::filesystem::create_symlink("/dev/full", full);
+  CHECK(run_rapt(quick({"--plot", full})).status == 1);
 }
 
 TEST_CASE("rapt profile refuses bad options before it measures") {
@@ -133,6 +139,7 @@ TEST_CASE("rapt profile refuses bad options before it measures") {
                                                        {"--points", "2"},
                                                        {"--repeats", "0"},
                                                        {"--budget", "-1"},
+                                                       {"--budget", "nan"},
                                                        {"--csv", "--json"},
                                                        {"--plot", "plot.gif"}}) {
     std::vector<std::string> all{"profile"};

@@ -93,6 +93,14 @@ TEST_CASE("bad options and files: exit status 2 and one line") {
                                                        {"run", "no\nsuch\nfile"},
                                                        {"generate", "--n", "0"},
                                                        {"generate", "--mask-rate", "1.5"},
+                                                       {"generate", "--mask-rate", "nan"},
+                                                       {"generate", "--text", ""},
+                                                       {"generate", "--seed", "18446744073709551616"},
+                                                       {"generate", "--seed", ""},
+                                                       {"run", ""},
+                                                       {"explain", "--html", ""},
+                                                       {"capacity", "--memory", ""},
+                                                       {"capacity", "--kv-heads", "9223372036854775808"},
                                                        {"generate", "--structured", "--d", "7"},
                                                        {"generate", "--text", "aword_of_more_than_20_bytes"},
                                                        {"generate", "--seed", "-x"},
@@ -102,6 +110,8 @@ TEST_CASE("bad options and files: exit status 2 and one line") {
     INFO(line);
     check_refused(run(arguments), 2, "rapt: ");
   }
+  check_refused(run({"nothing"}), 2, "rapt: The following argument was not expected: nothing");
+  check_refused(run({}), 2, "rapt: A subcommand is required");
   check_refused(run({"run", case_file}, {.environment = {"RAPT_ISA=mmx"}}), 2,
                 "rapt: RAPT_ISA: unknown ISA 'mmx', expected one of ");
   check_refused(run({"info"}, {.environment = {"RAPT_ISA=mmx"}}), 2, "rapt: RAPT_ISA: unknown ISA 'mmx'");

@@ -44,8 +44,9 @@ constexpr std::array<Model, 12> models{{{"gpt2", 12, 12, 12, 64, "f32"},
 /// "24GiB", "1.5 GB", "4096": bytes.
 Size parse_memory(const std::string& text) {
   static const std::map<std::string, double> units{
-      {"", 1},      {"B", 1},        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+      {"", 1},         {"B", 1},        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12},    {"PB", 1e15},    {"EB", 1e18},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
+      {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}, {"EiB", 0x1p60}};
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [after, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
@@ -149,7 +150,7 @@ void print(const CapacityQuestion& question, Format format) {
 void capacity(const CapacityOptions& options) {
   const CapacityQuestion question = question_of(options);
   print(question, options.format);
-  if (!options.plot.empty()) run_gnuplot(plot_commands(question, options.plot));
+  if (!options.plot.empty()) draw(options.plot, plot_commands(question, options.plot));
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ void add_capacity(CLI::App& app) {
   CLI::App* command = app.add_subcommand("capacity", "Plan the memory of a KV cache");
   const auto size = [&](const char* name, Size& value, const char* help) {
     return command->add_option(name, value, help)
-        ->check(wordless(CLI::Range(Size{1}, std::numeric_limits<Size>::max())))
+        ->check(in_range(Size{1}, std::numeric_limits<Size>::max()))
         ->type_name("N");
   };
   std::vector<std::string> names(models.size());
@@ -180,6 +181,7 @@ void add_capacity(CLI::App& app) {
   size("--batch", options->batch, "Sequences (default 1)");
   size("--tokens", options->tokens, "Tokens of each sequence (default 4096, unless --memory is given)");
   command->add_option("--memory", options->memory, "Tell the tokens that fit, such as 24GiB")
+      ->check(not_empty)
       ->type_name("SIZE");
   add_plot(*command, options->plot, "Also draw bytes against tokens");
   add_formats(*command, options->format);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <initializer_list>
 #include <string>
 
@@ -31,6 +32,23 @@ Check wordless(Check check) {
   check.description("");
   return check;
 }
+
+/// A check: a number from least to most. Of what was typed; a number too large for its type is not cut to
+/// fit, and NaN is in no range.
+template <class Number>
+auto in_range(Number least, Number most) {
+  return [=](const std::string& text) -> std::string {
+    Number value{};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error == std::errc{} && end == last && value >= least && value <= most) return "";
+    return "Value " + text + " not in range " + CLI::detail::to_string(least) + " to " +
+           CLI::detail::to_string(most);
+  };
+}
+
+/// A check: an empty word is most likely a variable that is not set.
+inline std::string not_empty(const std::string& text) { return text.empty() ? "is empty" : ""; }
 
 void add_run(CLI::App& app);
 void add_generate(CLI::App& app);

@@ -135,6 +135,7 @@ void add_explain(CLI::App& app) {
   CLI::Option* file = command
                           ->add_option("FILE", options->file,
                                        "The text of the staged program; standard input when absent or -")
+                          ->check(not_empty)
                           ->type_name("");
   command
       ->add_option("--text", options->text, "Explain these words instead, as a structured input made of them")
@@ -142,10 +143,11 @@ void add_explain(CLI::App& app) {
       ->check([](const std::string& text) { return split(text).empty() ? "holds no word" : ""; })
       ->excludes(file);
   command->add_option("--top", options->top, "Keys to name for each token (default 4)")
-      ->check(wordless(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2)))
+      ->check(in_range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2))
       ->type_name("K");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
   command->add_option("--html", options->html, "Also write one page with a heat map of the weights")
+      ->check(not_empty)
       ->type_name("OUT");
   add_formats(*command, options->format);
   add_manual(

@@ -2,6 +2,7 @@
 // bytes on every machine.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -240,7 +241,7 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write a valid input of the staged program");
   const auto size = [&](const char* name, std::int64_t& value, std::int64_t least, const char* help) {
     return command->add_option(name, value, help)
-        ->check(wordless(CLI::Range(least, std::int64_t{2147483647})))
+        ->check(in_range(least, std::int64_t{2147483647}))
         ->type_name("N");
   };
   CLI::Option* n = size("--n", options->n, 1, "Prompt rows (default 8; with --text, one for each word)");
@@ -248,18 +249,21 @@ void add_generate(CLI::App& app) {
   size("--g", options->g, 0, "Generated rows (default 4)");
   CLI::Option* text_len =
       size("--text-len", options->text_len, 1, "Words (default: one for each prompt row)");
-  command->add_option("--seed", options->seed, "Of the random numbers (default 1)")->type_name("N");
+  command->add_option("--seed", options->seed, "Of the random numbers (default 1)")
+      ->check(in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N");
   command
       ->add_option("--mask-rate", options->mask_rate,
                    "Share of prompt rows that are padding, 0 to 1 (default 0)")
-      ->check(wordless(CLI::Range(0.0, 1.0)))
+      ->check(in_range(0.0, 1.0))
       ->type_name("P");
   command->add_option("--decimals", options->decimals, "Decimals of every number, 0 to 15 (default 2)")
-      ->check(wordless(CLI::Range(0, 15)))
+      ->check(in_range(0, 15))
       ->type_name("N");
   command->add_flag("--structured", options->structured,
                     "Readable one-hot regions in place of random numbers");
   command->add_option("--text", options->text, "Words to use, separated by blanks")
+      ->check([](const std::string& text) { return split(text).empty() ? "holds no word" : ""; })
       ->type_name("TEXT")
       ->excludes(text_len);
   add_manual(*command, "",

@@ -43,8 +43,8 @@ int run_program(int argc, char** argv) {
   CLI::App app{"Exact and fast attention on CPUs"};
   app.name("rapt");
   app.set_version_flag("--version", std::string("rapt ") + rapt::version());
-  app.require_subcommand(1);
-  app.footer(manual);  // subcommands have it too
+  app.require_subcommand(0, 1);  // an unknown word is told before that none is known
+  app.footer(manual);            // subcommands have it too
   rapt::cli::add_run(app);
   rapt::cli::add_generate(app);
   rapt::cli::add_explain(app);
@@ -53,6 +53,7 @@ int run_program(int argc, char** argv) {
   rapt::cli::add_info(app);
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");
   } catch (const CLI::Success& request) {
     print_requested(app, request);
   }

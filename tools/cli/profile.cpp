@@ -187,7 +187,7 @@ void profile(const ProfileOptions& options) {
     const std::string line = "rapt: " + why + ": this is what was measured so far\n";
     static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
   }
-  if (!options.plot.empty()) run_gnuplot(plot_commands(curves, options.plot));
+  if (!options.plot.empty()) draw(options.plot, plot_commands(curves, options.plot));
 }
 
 }  // namespace
@@ -202,20 +202,21 @@ void add_profile(CLI::App& app) {
         ->check([](const std::string& range) {
           return sizes_of(range, 3).size() == 3
                      ? ""
-                     : "expected FROM:TO with 1 <= FROM < TO <= 16384, got '" + range + "'";
+                     : "expected FROM:TO with 1 <= FROM < TO <= 16384 and room for a size between, got '" +
+                           range + "'";
         })
         ->type_name("FROM:TO");
   }
   command->add_option("--points", options->points, "Sizes of each sweep, 3 to 100 (default 7)")
-      ->check(wordless(CLI::Range(3, 100)))
+      ->check(in_range(3, 100))
       ->type_name("N");
   command
       ->add_option("--repeats", options->repeats,
                    "Measurements of each, 1 to 1000, of which the least counts (default 21)")
-      ->check(wordless(CLI::Range(1, 1000)))
+      ->check(in_range(1, 1000))
       ->type_name("N");
   command->add_option("--budget", options->budget, "Seconds after which it tells what it has (default 80)")
-      ->check(wordless(CLI::PositiveNumber))
+      ->check(in_range(0.001, 1e6))
       ->type_name("S");
   add_plot(*command, options->plot, "Also draw the curves");
   add_formats(*command, options->format);

@@ -46,7 +46,9 @@ void run(const RunOptions& options) {
 void add_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run the staged program: read a text, print its six stages");
-  command->add_option("FILE", options->file, "The text; standard input when absent or -")->type_name("");
+  command->add_option("FILE", options->file, "The text; standard input when absent or -")
+      ->check(not_empty)
+      ->type_name("");
   static const std::map<std::string, Arithmetic> arithmetics{{"textbook", Arithmetic::textbook},
                                                              {"fused", Arithmetic::fused}};
   command
@@ -56,12 +58,12 @@ void add_run(CLI::App& app) {
       ->type_name("textbook|fused");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
   command->add_option("--threads", options->threads, "Threads to use, 1 to 1024 (default: the cores)")
-      ->check(wordless(CLI::Range(1, 1024)))
+      ->check(in_range(1, 1024))
       ->type_name("N");
   command->add_option("--stages", options->stages, "Print only these of the stages 1 to 6, such as 2,6")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(wordless(CLI::Range(1, pipeline::Stages::count)))
+      ->check(in_range(1, pipeline::Stages::count))
       ->type_name("LIST");
   add_manual(*command, input_manual,
              {"rapt generate --seed 1 > input.txt", "rapt run input.txt",
