@@ -18,7 +18,7 @@ constexpr const char* threads_doc =
     with rapt.threads(1):
         out = rapt.attention(q, k, v)
 
-It changes no bit of a result and no other Python thread. Scopes nest. ValueError when n is below 1.)";
+It changes no bit of a result and no other Python thread. Scopes nest. ValueError when n is not 1 to 1024.)";
 
 py::dict info() {
   py::dict dict;

@@ -70,7 +70,10 @@ const pid_t home_process = getpid();
 }  // namespace
 
 Threads::Threads(int n) : n_(n) {
-  if (n < 1) throw invalid_input("threads: n is " + std::to_string(n) + ", expected at least 1");
+  // Beyond, the system refuses threads while TBB makes them, and TBB does not recover.
+  constexpr int most = 1024;
+  if (n < 1 || n > most)
+    throw invalid_input("threads: n is " + std::to_string(n) + ", expected 1 to " + std::to_string(most));
 }
 
 Threads::~Threads() = default;

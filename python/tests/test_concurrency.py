@@ -180,3 +180,9 @@ def test_a_child_of_fork_computes_the_same_bits():
     print(digest())                                    # and the parent goes on
     """)
     assert len(results) == 12 and len(set(results)) == 1
+
+
+def test_more_threads_than_a_system_gives_are_refused_before_any_is_made():
+    for n in (0, -1, 1025, 2**31 - 1):
+        with pytest.raises(ValueError, match="threads: n is .*expected 1 to 1024"):
+            rapt.threads(n)
