@@ -5,7 +5,7 @@
 namespace rapt {
 namespace {
 
-// A multiple of the tiles' 12, 6 and 4 rows. 96 rows use a block of keys 8 to 16 times from L2; 192 were no
+// A multiple of the tiles' 6 and 4 rows. 96 rows use a block of keys 16 times from L2; 192 were no
 // faster.
 constexpr std::ptrdiff_t row_block = 96;
 // With weights or scores asked for: so few that the rows' weights are still in L2 when they are divided.

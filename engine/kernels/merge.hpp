@@ -67,17 +67,23 @@ void fold(const FoldArgs<T>& args) noexcept {
   }
 }
 
-/// Many correctly rounded quotients by one divisor: vdivps delivers a vector in 16 cycles, this in three. r =
-/// RN(1/d) once; then two Newton steps on q = a r make q faithful and, by Markstein's theorem, a / d to the
-/// last bit (Muller et al., Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as no
-/// remainder underflows: other dividends are divided. (A NaN comes out of either.)
+/// Whether quotients are made of FMAs. They pay where a division of a vector is slow (16 cycles of 64 bytes,
+/// 8 of four doubles); AVX2 divides eight floats in 5, beside other work.
+template <class T, class Arch>
+inline constexpr bool newton_pays = has_fma &&
+                                    sizeof(T) * width<T, Arch> > (std::is_same_v<T, float> ? 32 : 16);
+
+/// Many correctly rounded quotients by one divisor, three cycles a vector: r = RN(1/d) once; then two Newton
+/// steps on q = a r make q faithful and, by Markstein's theorem, a / d to the last bit (Muller et al.,
+/// Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as no remainder underflows: other
+/// dividends are divided. (A NaN comes out of either.)
 template <class T, class Arch>
 class Quotients {
  public:
   explicit RAPT_INLINE Quotients(T divisor) noexcept
       : divisor_(divisor),
         reciprocal_(simd::broadcast<Arch>(T(1) / divisor)),
-        tame_(has_fma && divisor >= T(0.5) && divisor <= T(0x1p40)) {}
+        tame_(newton_pays<T, Arch> && divisor >= T(0.5) && divisor <= T(0x1p40)) {}
 
   /// All of a share one look at their range.
   template <std::size_t V>

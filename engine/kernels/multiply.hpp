@@ -5,12 +5,6 @@
 
 namespace rapt::kernels {
 
-/// The whole tile of a product. With 32 registers it is 6x4: as many accumulators as MR x NV = 12x2, but 34
-/// instructions a step where that takes 38, which is what a core whose other hyperthread is at work has room
-/// for (0.72 of peak in place of 0.61; alone both reach 0.96).
-inline constexpr int product_rows = MR == 12 ? 6 : MR;
-inline constexpr int product_vectors = MR == 12 ? 2 * NV : NV;
-
 /// V vectors under one tile of R rows. `columns` counts those that exist from c on; the last vector may be
 /// cut, and then the tile works on a copy of its corner.
 template <class Step, class T, class Arch, int R, int V>
@@ -49,14 +43,13 @@ void multiply(const MultiplyArgs<T>& args) noexcept {
   };
   // Panels outside, rows inside: the rows of the left operand are fewer bytes, and stay closer.
   // Two or three rows left over go with a whole tile's, as two of half_tile, rather than one by one.
-  const Size rest = args.rows % product_rows;
-  const bool halves = args.rows > rest && (product_rows + rest) % half_tile < rest;
-  const Size whole_tiles = args.rows - rest - (halves ? product_rows : 0);
-  for_vectors<product_vectors>(
+  const Size rest = args.rows % MR;
+  const bool halves = args.rows > rest && (MR + rest) % half_tile < rest;
+  const Size whole_tiles = args.rows - rest - (halves ? MR : 0);
+  for_vectors<vectors_at_once<MR>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
 #pragma GCC unroll 1
-        for (Size row = 0; row < whole_tiles; row += product_rows)
-          tile.template operator()<product_rows, V>(row, vector);
+        for (Size row = 0; row < whole_tiles; row += MR) tile.template operator()<MR, V>(row, vector);
       });
   for_row_tiles<half_tile>(
       args.rows - whole_tiles, [&]<int R>(Size row) __attribute__((always_inline)) {

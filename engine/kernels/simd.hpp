@@ -4,6 +4,7 @@
 // the rest of the program.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,18 +31,16 @@ inline constexpr bool has_fma = true;
 inline constexpr bool has_fma = false;
 #endif
 
-/// The micro-kernel tile is MR rows by NV vectors (BLIS's MR and NR), chosen to fill the registers with MR *
-/// NV accumulators, NV vectors of the panel and one broadcast: AVX2 6x2 uses 15 of 16 (4x3 and 8x1 are load
-/// bound), AVX-512 and NEON have 32, and the baseline needs one more for the product before its addition.
+/// The micro-kernel tile is MR rows by NV vectors (BLIS's MR and NR), or by 2 NV where there are 32
+/// registers: its accumulators, the vectors of the panels and one broadcast fill them. Of 16 registers 6x2
+/// uses 15 (4x3 and 8x1 are load bound), of 32 6x4 uses 29 (12x2 takes 38 instructions a step, this 34);
+/// without FMA a product stands in one more before its addition.
 inline constexpr int NV = 2;
-#if defined(__AVX512F__)
-inline constexpr int MR = 12;
-#elif defined(__FMA__)
-inline constexpr int MR = 6;
-#elif defined(__aarch64__)
-inline constexpr int MR = 8;
+inline constexpr int MR = has_fma ? 6 : 4;
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr int registers = 32;
 #else
-inline constexpr int MR = 4;
+inline constexpr int registers = 16;
 #endif
 template <class T, class Arch>
 inline constexpr std::ptrdiff_t NR = NV* width<T, Arch>;
@@ -276,13 +275,59 @@ RAPT_INLINE Batch<T, Arch> times_pow2(const Batch<T, Arch>& p, const Batch<T, Ar
 #endif
 }
 
+/// p * 2^(n - max) of many n and one max >= n, the power exactly 0 below the least normal exponent. NaN in p
+/// or max stays NaN.
+template <class T, class Arch>
+class Pow2Below {
+ public:
+  RAPT_INLINE void set(T max) noexcept {
+    max_ = Batch<T, Arch>(max);
+#if defined(__AVX512F__)
+    // The least n with n - max >= the least exponent; max + exponent may have been rounded down, to below it.
+    constexpr T least_exponent = std::is_same_v<T, float> ? T(-126) : T(-1022);
+    T least = max + least_exponent;
+    if (least - max < least_exponent) least = std::nextafter(least, max);
+    least_ = Batch<T, Arch>(least);
+#endif
+  }
+  RAPT_INLINE Batch<T, Arch> times(const Batch<T, Arch>& p, const Batch<T, Arch>& n) const noexcept {
+#if defined(__AVX512F__)
+    // One look at n decides what times_pow2 multiplies by 0 for: far below, scalef itself gives 0.
+    if constexpr (std::is_same_v<T, float>) {
+      const __mmask16 normal = _mm512_cmp_ps_mask(n, least_, _CMP_NLT_UQ);
+      return _mm512_scalef_ps(p, _mm512_mask_sub_ps(_mm512_set1_ps(-1000.0F), normal, n, max_));
+    } else {
+      const __mmask8 normal = _mm512_cmp_pd_mask(n, least_, _CMP_NLT_UQ);
+      return _mm512_scalef_pd(p, _mm512_mask_sub_pd(_mm512_set1_pd(-5000.0), normal, n, max_));
+    }
+#else
+    return times_pow2<T, Arch>(p, n - max_);
+#endif
+  }
+
+ private:
+  Batch<T, Arch> max_;
+#if defined(__AVX512F__)
+  Batch<T, Arch> least_;
+#endif
+};
+
 /// The lanes l with lo <= base + l < hi.
 template <class T, class Arch>
 RAPT_INLINE Mask<T, Arch> lanes_within(std::ptrdiff_t base, std::ptrdiff_t lo, std::ptrdiff_t hi) noexcept {
+#if defined(__AVX512F__)
+  const auto first_lanes = [base](std::ptrdiff_t end) __attribute__((always_inline)) {
+    const std::ptrdiff_t lanes = end - base;
+    return lanes <= 0 ? 0U : lanes >= width<T, Arch> ? ~0U : (1U << lanes) - 1U;
+  };
+  return Mask<T, Arch>(
+      static_cast<typename Mask<T, Arch>::register_type>(first_lanes(hi) & ~first_lanes(lo)));
+#else
   alignas(64) static constexpr T iota[]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const Batch<T, Arch> lane = load<Arch>(iota);
   return (lane >= Batch<T, Arch>(static_cast<T>(lo - base))) &
          (lane < Batch<T, Arch>(static_cast<T>(hi - base)));
+#endif
 }
 
 }  // namespace simd

@@ -90,6 +90,9 @@ RAPT_INLINE void weights_of_rows(KeyRange keys, const T* max, T* s, const T* exp
   constexpr Size w = width<T, Arch>, lanes = 64 / static_cast<Size>(sizeof(T));
   constexpr std::size_t vectors = static_cast<std::size_t>(lanes / w);
   Batch<T, Arch> sum[N][vectors];
+  simd::Pow2Below<T, Arch> below[N];
+#pragma GCC unroll 4
+  for (int r = 0; r < N; ++r) below[r].set(max[r]);
 #pragma GCC unroll 4
   for (auto& row : sum)
 #pragma GCC unroll 4
@@ -98,8 +101,8 @@ RAPT_INLINE void weights_of_rows(KeyRange keys, const T* max, T* s, const T* exp
 #pragma GCC unroll 4
     for (int r = 0; r < N; ++r) {
       const Size at = r * score_stride<T> + j;
-      const Batch<T, Arch> weight = simd::times_pow2(
-          simd::load<Arch>(s + at), simd::load<Arch>(exponents + at) - simd::broadcast<Arch>(max[r]));
+      const Batch<T, Arch> weight =
+          below[r].times(simd::load<Arch>(s + at), simd::load<Arch>(exponents + at));
       sum[r][v] = sum[r][v] + weight;
       simd::store(s + at, weight);
     }

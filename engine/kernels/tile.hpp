@@ -32,9 +32,9 @@ inline constexpr int half_tile = 4;
 /// Vectors that a tile of R rows takes at once: NV, and more where few rows would leave the FMA units waiting
 /// and registers allow.
 template <int R>
-inline constexpr int vectors_at_once = R == 1        ? 4 * NV
-                                       : R <= MR / 3 ? 2 * NV
-                                                     : NV;
+inline constexpr int vectors_at_once = R == 1            ? 4 * NV
+                                       : registers == 32 ? 2 * NV
+                                                         : NV;
 
 template <class T, class Arch, int R, int V>
 struct Accumulators {
@@ -107,7 +107,8 @@ template <class T, class Arch>
 struct AskAhead {
   // In proportion to a turn's work, so many that a causal head of 64 has asked for the next by its end.
   static constexpr Size line = 64,
-                        lines = (MR * NR<T, Arch> * static_cast<Size>(sizeof(T)) + 3 * line - 1) / (3 * line);
+                        tile_bytes = MR * vectors_at_once<MR> * width<T, Arch> * static_cast<Size>(sizeof(T)),
+                        lines = (tile_bytes + 3 * line - 1) / (3 * line);
   const char* at;
 
   RAPT_INLINE void step(Size i) const noexcept {
@@ -158,7 +159,7 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
 template <class T, class Arch, int R, int V, class S>
 RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                                Size steps, Ahead& ahead) noexcept {
-  if constexpr (R == MR && V == NV) {
+  if constexpr (R == MR && V == vectors_at_once<R>) {
     using Ask = AskAhead<T, Arch>;
     if (const char* at = ahead.take(steps / turn * Ask::lines * Ask::line); at != nullptr) {
       tile_product<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
