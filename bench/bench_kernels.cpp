@@ -120,19 +120,13 @@ class AttendCase final : public Case {
     Size pairs = 0;
     for (Size r = 0; r < rows; ++r) {
       const Size end = diagonal ? block_keys - rows + r + 1 : block_keys;
-      row_.push_back({.begin = 0,
-                      .end = end,
-                      .slope = 0,
-                      .bias = nullptr,
-                      .attend = nullptr,
-                      .weights = nullptr,
-                      .scores = nullptr,
-                      .block_max = nullptr});
+      row_.push_back({.begin = 0, .end = end});
       pairs += end;
     }
     const T scale = T(1) / static_cast<T>(8);
     args_ = {.rows = rows,
              .row = row_.data(),
+             .options = nullptr,
              .q = q_.get(),
              .q_stride = head_dim,
              .k = k_.get(),
@@ -149,6 +143,7 @@ class AttendCase final : public Case {
              .c = scale * static_cast<T>(1.4426950408889634),
              .modifiers = &modifiers_,
              .state = rows_.state,
+             .finishes = false,
              .counts = &counts_,
              .scratch = scratch_.get(),
              .ahead = &ahead_};
@@ -164,7 +159,7 @@ class AttendCase final : public Case {
   const kernels::Kernels<T>& table_;
   AlignedArray<T> q_, k_, v_, scratch_;
   Rows<T> rows_;
-  std::vector<kernels::AttendRow<T>> row_;
+  std::vector<kernels::AttendRow> row_;
   kernels::Modifiers<T> modifiers_{};
   kernels::PairCounts counts_{};
   kernels::Ahead ahead_;

@@ -26,8 +26,10 @@ class RowBlock {
   /// All positions that some gathered row is offered; begin == end when none is.
   Offered offered() const noexcept { return offered_; }
   /// Attends to one packed block, into the rows' own state or into a Partial's.
-  void attend(Size block, const Keys& keys) noexcept { attend(block, keys, state_); }
-  void attend(Size block, const Keys& keys, const kernels::RowState<T>& state) noexcept;
+  void attend(Size block, const Keys& keys) noexcept;
+  void attend(Size block, const Keys& keys, const kernels::RowState<T>& partial) noexcept {
+    attend(block, keys, partial, false);
+  }
   /// From now on kernels ask for this memory as they go.
   void ask_for(const kernels::Ahead& ahead) noexcept { ahead_ = ahead; }
   /// Folds a Partial behind the state.
@@ -57,13 +59,17 @@ class RowBlock {
   bool computed(const Place& place) const noexcept {
     return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
   }
+  void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
   bool q_readable_in_place() const noexcept;
-  void add_options(kernels::AttendRow<T>& row, const Place& place) const noexcept;
+  void add_options(Size h, Size i) const noexcept;
+  bool sees_one_block_and_may_finish() const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
   bool streams_weights() const noexcept {
     return streamed_weights_ != nullptr && call_.columns(b_) == nullptr;
   }
+  void write_out(Size r) noexcept;
+  void write_lse(Size r) noexcept;
   void finish_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
 
@@ -71,7 +77,8 @@ class RowBlock {
   T* q_copy_;
   const T* q_ = nullptr;  // q_copy_, or the caller's rows
   Size q_stride_ = 0;
-  kernels::AttendRow<T>* row_;
+  kernels::AttendRow* row_;
+  kernels::RowOptions<T>* row_options_ = nullptr;  // where there are any
   Place* place_;
   kernels::RowState<T> state_;
   T* block_max_ = nullptr;  // [capacity][key blocks], with weights
@@ -85,6 +92,7 @@ class RowBlock {
   kernels::PairCounts counts_{0, 0};
   Size skipped_pairs_ = 0;
   Offered offered_{0, 0};
+  bool finishes_ = false;  // attend leaves results in out
 };
 
 }  // namespace rapt

@@ -27,7 +27,7 @@ struct AttendTile {
         s(call.scratch),
         exponents(call.scratch + MR * score_stride<T>) {
     for (int r = 0; r < R; ++r) {
-      const AttendRow<T>& row = args.row[first + r];
+      const AttendRow& row = args.row[first + r];
       const Size lo = row.begin - args.block_start, hi = row.end - args.block_start;
       rows[r] = {lo > 0 ? lo : 0, hi < args.keys ? hi : args.keys};
       joins[r].how = Join::none;
@@ -50,9 +50,15 @@ struct AttendTile {
     if (args.modifiers->any) {
       for (int r = 0; r < R; ++r)
         if (rows[r].lo < rows[r].hi) careful_row(r);
-      values();
-      return;
+    } else {
+      plain_rows();
     }
+    values();
+    if (args.finishes) divide_rows();
+  }
+
+ private:
+  RAPT_INLINE void plain_rows() noexcept {
     constexpr int pair = R % 2 == 0 ? 2 : 1;
     T max[R];
 #pragma GCC unroll 1
@@ -68,10 +74,8 @@ struct AttendTile {
 #pragma GCC unroll 1
       for (int i = 0; i < pair; ++i) weights_done(r + i, {max[r + i], sum[i]});
     }
-    values();
   }
 
- private:
   RAPT_INLINE void weights_done(int r, BlockSums<T> block) noexcept {
     if (rows[r].lo == rows[r].hi) return;
     if (block.sum == block.sum) {
@@ -88,7 +92,7 @@ struct AttendTile {
   [[gnu::noinline]] void careful_row(int r) noexcept {
     SeenKeys seen;
     T* scores = s + r * score_stride<T>;
-    prepare_row<T, S, Arch>(args, args.row[first + r], rows[r], scores, seen);
+    prepare_row<T, S, Arch>(args, first + r, rows[r], scores, seen);
     args.counts->hidden += rows[r].hi - rows[r].lo - seen.visible;
     if (seen.count > 0) {
       T max, sum;
@@ -131,12 +135,13 @@ struct AttendTile {
     }
     state.seen[i] += count;
     state.last_seen[i] = args.block_start + last;
-    if (args.row[i].weights != nullptr) args.row[i].block_max[args.block_start / block_keys] = block.max;
+    if (args.options != nullptr && args.options[i].weights != nullptr)
+      args.options[i].block_max[args.block_start / block_keys] = block.max;
   }
 
   /// The row's weights against the block's maximum, to where the caller wants them.
   RAPT_INLINE void give_weights(int r) noexcept {
-    T* to = args.row[first + r].weights;
+    T* const to = args.options != nullptr ? args.options[first + r].weights : nullptr;
     if (to == nullptr) return;
     const T* from = s + r * score_stride<T>;
     const Size stride = args.modifiers->weights_stride;
@@ -153,6 +158,14 @@ struct AttendTile {
   RAPT_INLINE void values() noexcept {
     value_tile<T, S, Arch, R>(args, s, all, common, rows, joins,
                               args.state.acc + first * args.state.acc_stride);
+  }
+
+  RAPT_INLINE void divide_rows() noexcept {
+#pragma GCC unroll 1
+    for (Size i = first; i < first + R; ++i) {
+      T* const acc = args.state.acc + i * args.state.acc_stride;
+      if (args.state.seen[i] > 0) divide<T, Arch>(acc, args.state.row_sum[i], acc, args.v_dim);
+    }
   }
 };
 

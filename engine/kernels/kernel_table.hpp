@@ -60,15 +60,18 @@ struct RowState {
 };
 
 /// One query row. Rows of a call may belong to several heads: query heads of one KV head share its panels.
-template <class T>
 struct AttendRow {
   Size begin, end;  // positions it is offered, over all blocks; its own position is end - 1
-  T slope;          // ALiBi
-  const T* bias;    // null, or the row's element for key index 0; the same for the three below
-  const bool* attend;
-  T* weights;  // w = p * 2^(n - block_max) goes here until finish_weights
-  T* scores;
-  T* block_max;  // with weights: the maximum of block b at [b]
+};
+/// What a call with modifiers or weights says of a row besides.
+template <class T>
+struct RowOptions {
+  T slope = T(0);           // ALiBi
+  const T* bias = nullptr;  // null, or the row's element for key index 0; the same for the three below
+  const bool* attend = nullptr;
+  T* weights = nullptr;  // w = p * 2^(n - block_max) goes here until finish_weights
+  T* scores = nullptr;
+  T* block_max = nullptr;  // with weights: the maximum of block b at [b]
 };
 
 /// What else a call asks for. Everything here takes the careful path, row by row.
@@ -114,8 +117,9 @@ struct Ahead {
 template <class T, class S = T>
 struct AttendArgs {
   Size rows;  // any number
-  const AttendRow<T>* row;
-  const T* q;  // row r at r * q_stride, head_dim components
+  const AttendRow* row;
+  const RowOptions<T>* options;  // null, or one a row
+  const T* q;                    // row r at r * q_stride, head_dim components
   Size q_stride;
   const S* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
   Size k_stride;
@@ -129,6 +133,7 @@ struct AttendArgs {
   T scale, c;          // c = T(scale * log2 e), both rounded from the double scale
   const Modifiers<T>* modifiers;
   RowState<T> state;
+  bool finishes;  // the block holds all that the rows see: state.acc gets O / l, and v_dim fills its vectors
   PairCounts* counts;  // raised by what was done
   T* scratch;          // Kernels::attend_scratch elements
   Ahead* ahead;        // what to ask for meanwhile

@@ -44,13 +44,13 @@ RAPT_INLINE E& at_key(const AttendArgs<T, S>& args, E* row, Size stride, Size j)
   return row[(args.column != nullptr ? args.column[position] : position) * stride];
 }
 
-/// Turns the row's scores s into y of the contract in place, -inf for hidden keys, and lists the seen ones.
+/// Turns row i's scores s into y of the contract in place, -inf for hidden keys, and lists the seen ones.
 template <class T, class S, class Arch>
-void prepare_row(const AttendArgs<T, S>& args, const AttendRow<T>& row, KeyRange keys, T* s,
-                 SeenKeys& seen) noexcept {
+void prepare_row(const AttendArgs<T, S>& args, Size i, KeyRange keys, T* s, SeenKeys& seen) noexcept {
   constexpr Size w = width<T, Arch>;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   const Modifiers<T>& by = *args.modifiers;
+  const RowOptions<T> row = args.options != nullptr ? args.options[i] : RowOptions<T>{};
   const Batch<T, Arch> hidden = simd::broadcast<Arch>(-infinity),
                        least = simd::broadcast<Arch>(-std::numeric_limits<T>::max());
   const Batch<T, Arch> log2e = simd::broadcast<Arch>(T(1.4426950408889634));
@@ -72,7 +72,7 @@ void prepare_row(const AttendArgs<T, S>& args, const AttendRow<T>& row, KeyRange
       y = xsimd::select(hides, hidden, simd::clamp_below(least, y));
     } else {
       t = modified_score<T, Arch>(by, args.scale, row.slope, row.bias != nullptr ? bias + j : nullptr,
-                                  args.block_start + j - (row.end - 1), raw);
+                                  args.block_start + j - (args.row[i].end - 1), raw);
       y = xsimd::select(t == hidden, hidden, simd::clamp_below(least, t * log2e));
     }
     simd::store(score + j, t);
