@@ -32,27 +32,33 @@ KvCache cache_for(const View<const S, 4>& k, const View<const S, 4>& v, const At
 }  // namespace
 
 Answer run_cached(const Data& data, const Chunks& chunks, std::ptrdiff_t capacity, const Call& call) {
-  return call_by_dtype(data, call,
-                       [&]<class T, class S>(View<const T, 4> q, View<const S, 4> k, View<const S, 4> v,
-                                             View<T, 4> out, const AttentionOptions<T>& options) {
-                         KvCache cache = cache_for(k, v, options, capacity);
-                         AttentionReport sum;
-                         std::ptrdiff_t first = 0;
-                         for (const std::ptrdiff_t count : chunks) {
-                           KvAttendOptions chunk{
-                               .scale = options.scale,
-                               .softcap = static_cast<double>(options.softcap.value_or(T(0)))};
-                           if (options.key_mask) chunk.key_mask = tokens(*options.key_mask, first, count);
-                           const AttentionReport report =
-                               cache.attend(tokens(q, first, count), tokens(k, first, count),
-                                            tokens(v, first, count), tokens(out, first, count), chunk);
-                           sum.dot_products += report.dot_products;
-                           sum.visible_pairs += report.visible_pairs;
-                           sum.bytes_read += report.bytes_read;
-                           first += count;
-                         }
-                         return sum;
-                       });
+  return call_by_dtype(
+      data, call,
+      [&]<class T, class S>(View<const T, 4> q, View<const S, 4> k, View<const S, 4> v, View<T, 4> out,
+                            const AttentionOptions<T>& options) {
+        KvCache cache = cache_for(k, v, options, capacity);
+        const auto key_mask = [&](std::ptrdiff_t first, std::ptrdiff_t count) {
+          return options.key_mask ? std::optional(tokens(*options.key_mask, first, count)) : std::nullopt;
+        };
+        const std::ptrdiff_t appended = k.extents[2] - q.extents[2];
+        cache.append(tokens(k, 0, appended), tokens(v, 0, appended), {.key_mask = key_mask(0, appended)});
+        AttentionReport sum;
+        std::ptrdiff_t row = 0;
+        for (const std::ptrdiff_t count : chunks) {
+          const std::ptrdiff_t first = appended + row;
+          const KvAttendOptions chunk{.key_mask = key_mask(first, count),
+                                      .scale = options.scale,
+                                      .softcap = static_cast<double>(options.softcap.value_or(T(0)))};
+          const AttentionReport report =
+              cache.attend(tokens(q, row, count), tokens(k, first, count), tokens(v, first, count),
+                           tokens(out, row, count), chunk);
+          sum.dot_products += report.dot_products;
+          sum.visible_pairs += report.visible_pairs;
+          sum.bytes_read += report.bytes_read;
+          row += count;
+        }
+        return sum;
+      });
 }
 
 }  // namespace rapt::test
