@@ -46,17 +46,19 @@ void showValue(const Schedule& schedule, std::ostream& out) { out << format(sche
 
 TEST_CASE("G05 any number of threads gives a cache's prefill and its decode steps the same bits") {
   rc::prop("1 to 8 threads", [] {
-    const auto [problem, chunks] = *schedules();
-    const Data data = make_data(problem);
-    const std::ptrdiff_t capacity = problem.window.value_or(problem.kv_len);
+    const Schedule schedule = *schedules();
+    const Data data = make_data(schedule.problem);
+    const std::ptrdiff_t capacity = data.problem.window.value_or(data.problem.kv_len);
+    const Call call{.rope = *rc::gen::arbitrary<bool>()};
     const int threads = *rc::gen::inRange(2, 9);
     std::vector<Answer> serial;
-    with_threads(
-        1, [&] { for_each_isa([&](const Isa&) { serial.push_back(run_cached(data, chunks, capacity)); }); });
+    with_threads(1, [&] {
+      for_each_isa([&](const Isa&) { serial.push_back(run_cached(data, schedule.chunks, capacity, call)); });
+    });
     with_threads(threads, [&] {
       auto expected = serial.begin();
       for_each_isa([&](const Isa& isa) {
-        require_same(isa, data, difference(*expected++, run_cached(data, chunks, capacity)));
+        require_same(isa, data, difference(*expected++, run_cached(data, schedule.chunks, capacity, call)));
       });
     });
   });

@@ -40,15 +40,18 @@ Answer run_cached(const Data& data, const Chunks& chunks, std::ptrdiff_t capacit
         const auto key_mask = [&](std::ptrdiff_t first, std::ptrdiff_t count) {
           return options.key_mask ? std::optional(tokens(*options.key_mask, first, count)) : std::nullopt;
         };
+        const std::optional<RopeOptions> rope = call.rope ? std::optional(RopeOptions{}) : std::nullopt;
         const std::ptrdiff_t appended = k.extents[2] - q.extents[2];
-        cache.append(tokens(k, 0, appended), tokens(v, 0, appended), {.key_mask = key_mask(0, appended)});
+        cache.append(tokens(k, 0, appended), tokens(v, 0, appended),
+                     {.key_mask = key_mask(0, appended), .rope = rope});
         AttentionReport sum;
         std::ptrdiff_t row = 0;
         for (const std::ptrdiff_t count : chunks) {
           const std::ptrdiff_t first = appended + row;
           const KvAttendOptions chunk{.key_mask = key_mask(first, count),
                                       .scale = options.scale,
-                                      .softcap = static_cast<double>(options.softcap.value_or(T(0)))};
+                                      .softcap = static_cast<double>(options.softcap.value_or(T(0))),
+                                      .rope = rope};
           const AttentionReport report =
               cache.attend(tokens(q, row, count), tokens(k, first, count), tokens(v, first, count),
                            tokens(out, row, count), chunk);

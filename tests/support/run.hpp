@@ -12,6 +12,7 @@ struct Call {
   bool weights = false, scores = false, lse = false;
   bool flush_end = true;        ///< guard page right behind the arrays, else right before them
   bool forbid_padding = false;  ///< with Layout::paged: padded keys lie on pages that cannot be read
+  bool rope = false;            ///< run_cached() only: the cache rotates keys and queries
 };
 inline constexpr Call all_outputs{.weights = true, .scores = true, .lse = true};
 
