@@ -169,14 +169,30 @@ struct AttendTile {
   }
 };
 
-/// 16-bit storage is for decode, few rows: more of them do better on a widened block, so no large tile is
-/// made for it.
+/// A function of its own for each size of tile: GCC does worse by the loops of a function that holds them
+/// all.
+template <class T, class S, class Arch, int R>
+[[gnu::noinline]] void attend_tile(const AttendArgs<T, S>& args, Size row) noexcept {
+  AttendTile<T, S, Arch, R>(args, row).run();
+}
+
+/// Rows of a call that is a decode step of a group of heads: it waits for panels, and small tiles ask for
+/// them.
+inline constexpr Size few_rows = 2 * half_tile;
+
+/// 16-bit storage is for decode: more rows do better on a widened block, so no large tile is made for it.
 template <class T, class Arch, class S>
 void attend(const AttendArgs<T, S>& args) noexcept {
-  constexpr int largest = std::is_same_v<T, S> ? MR : half_tile;
-  for_row_tiles<largest>(
-      args.rows, [&]<int R>(Size row)
-                     __attribute__((always_inline)) { AttendTile<T, S, Arch, R>(args, row).run(); });
+  const auto tile = [&]<int R>(Size row) __attribute__((always_inline)) {
+    attend_tile<T, S, Arch, R>(args, row);
+  };
+  if constexpr (std::is_same_v<T, S>) {
+    if (args.rows > few_rows) {
+      for_row_tiles<MR>(args.rows, tile);
+      return;
+    }
+  }
+  for_row_tiles<half_tile>(args.rows, tile);
 }
 
 }  // namespace rapt::kernels

@@ -42,10 +42,7 @@ void multiply(const MultiplyArgs<T>& args) noexcept {
                                        args.c + row * args.c_stride + vector * w, args.columns - vector * w);
   };
   // Panels outside, rows inside: the rows of the left operand are fewer bytes, and stay closer.
-  // Two or three rows left over go with a whole tile's, as two of half_tile, rather than one by one.
-  const Size rest = args.rows % MR;
-  const bool halves = args.rows > rest && (MR + rest) % half_tile < rest;
-  const Size whole_tiles = args.rows - rest - (halves ? MR : 0);
+  const Size whole_tiles = rows_in_whole_tiles(args.rows);
   for_vectors<vectors_at_once<MR>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
 #pragma GCC unroll 1

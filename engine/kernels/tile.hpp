@@ -180,16 +180,25 @@ RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noe
     for_vectors<1>(vectors, body, first);
 }
 
+/// How many of `rows` rows go in whole tiles of MR: all but rows % MR, unless with one tile fewer less is
+/// left that half_tile does not divide. (Of 6 and 4: 64 rows are ten and one, 62 are nine and two.)
+RAPT_INLINE Size rows_in_whole_tiles(Size rows) noexcept {
+  const Size rest = rows % MR;
+  const bool halves = rows > rest && (MR + rest) % half_tile < rest % half_tile;
+  return rows - rest - (halves ? MR : 0);
+}
+
 /// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest, then 4, then 1.
 template <int Largest = MR, class Body>
 RAPT_INLINE void for_row_tiles(Size rows, const Body& tile) noexcept {
   Size row = 0;
-#pragma GCC unroll 1
-  for (; row + Largest <= rows; row += Largest) tile.template operator()<Largest>(row);
   if constexpr (Largest > half_tile) {
 #pragma GCC unroll 1
-    for (; row + half_tile <= rows; row += half_tile) tile.template operator()<half_tile>(row);
+    for (const Size end = rows_in_whole_tiles(rows); row < end; row += Largest)
+      tile.template operator()<Largest>(row);
   }
+#pragma GCC unroll 1
+  for (; row + half_tile <= rows; row += half_tile) tile.template operator()<half_tile>(row);
 #pragma GCC unroll 1
   for (; row < rows; ++row) tile.template operator()<1>(row);
 }

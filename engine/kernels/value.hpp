@@ -79,7 +79,7 @@ RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector) no
 template <class T, class S, class Arch, int R>
 RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange all, KeyRange common,
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
-  const bool staircase = R == MR && is_staircase<R>(rows, all, common);
+  const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
   for_vectors<vectors_at_once<R>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
@@ -99,7 +99,7 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         if (all.lo < common.lo) ragged(acc, {all.lo, common.lo});
         fused_product(acc, w + common.lo, score_stride<T>, from(common.lo), common.hi - common.lo,
                       *args.ahead);
-        if constexpr (R == MR) {
+        if constexpr (R > 1) {
           if (staircase) staircase_keys(acc, w + common.hi, from(common.hi));
         }
         if (!staircase && common.hi < all.hi) ragged(acc, {common.hi, all.hi});
