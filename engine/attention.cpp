@@ -15,6 +15,9 @@ namespace {
 
 using kernels::block_keys;
 
+// Packing an element of K or V takes the time of some 8 flop. Of a few rows it is most of the work.
+constexpr double packed_element_flop = 8;
+
 /// Blocks of keys that some row of a sequence is offered.
 struct BlockRange {
   Size begin, end;
@@ -24,19 +27,21 @@ template <class T, class S>
 class AttentionRun {
  public:
   explicit AttentionRun(const AttentionCall<T, S>& call) : call_(call) {
-    double pairs = 0;
+    double keys = 0, pairs = 0;
     for (Size b = 0; b < call.shape.batch; ++b) {
-      const Offered keys = call.offered_to_all(b);
-      blocks_.push_back({keys.begin / block_keys, (keys.end + block_keys - 1) / block_keys});
+      const Offered all = call.offered_to_all(b);
+      blocks_.push_back({all.begin / block_keys, (all.end + block_keys - 1) / block_keys});
       most_blocks_ = std::max(most_blocks_, blocks_.back().end - blocks_.back().begin);
-      pairs += static_cast<double>(keys.end - keys.begin) *
-               static_cast<double>(call.shape.n_heads * call.shape.q_len);
+      const double offered = static_cast<double>(all.end - all.begin);
+      keys += offered * static_cast<double>(call.shape.n_kv_heads);
+      pairs += offered * static_cast<double>(call.shape.n_heads * call.shape.q_len);
     }
     const Size head_bytes =
         element_count(most_blocks_, key_block_elements(call) * static_cast<Size>(sizeof(T)));
     plan_ = plan_attention(call.shape, most_blocks_, head_bytes, call.options.weights || call.options.scores);
+    const double dims = static_cast<double>(call.shape.head_dim + call.shape.v_dim);
     slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
-                          2.0 * pairs * static_cast<double>(call.shape.head_dim + call.shape.v_dim));
+                          2 * pairs * dims + packed_element_flop * keys * dims);
   }
 
   Size scratch_bytes() {
