@@ -82,6 +82,7 @@ class AttentionRun {
     for (Size block = 0; block < packed; ++block)
       key_blocks_.push_back(memory.take<T>(key_block_elements(call_)));
     if (plan_.schedule != Schedule::split) return;
+    parts_left_ = memory.take<Size>(call_.shape.heads());
     for (Size block = 0; block < call_.shape.heads() * most_blocks_; ++block)
       partials_.push_back(RowBlock<AttentionCall<T, S>>::carve_state(call_, capacity(), memory));
   }
@@ -114,24 +115,26 @@ class AttentionRun {
     });
   }
 
-  /// One item a block of keys, each giving a Partial; then the Partials of a head are folded in position
-  /// order.
+  /// One item a block of keys, each giving a Partial; a head's Partials are folded in position order.
   void run_split() {
-    run_items(call_.shape.heads() * most_blocks_, slots_, [&](Size slot, Size item) {
-      const Size head = item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
-      const kernels::RowState<T>& partial = partials_[static_cast<std::size_t>(item)];
-      RowBlock<AttentionCall<T, S>>::clear_state(partial, capacity());
-      if (block >= blocks(head).end) return;
-      RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
-      rows.attend(block, stream(head, block, slot), partial);
-    });
-    run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
-      RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
-      rows.prefill();
-      for (Size block = 0; block < most_blocks_; ++block)
-        rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + block)]);
-      rows.finish();
-    });
+    run_parts(
+        call_.shape.heads(), most_blocks_, slots_, parts_left_,
+        [&](Size slot, Size head, Size part) {
+          const kernels::RowState<T>& partial =
+              partials_[static_cast<std::size_t>(head * most_blocks_ + part)];
+          RowBlock<AttentionCall<T, S>>::clear_state(partial, capacity());
+          const Size block = blocks(head).begin + part;
+          if (block >= blocks(head).end) return;
+          RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
+          rows.attend(block, stream(head, block, slot), partial);
+        },
+        [&](Size slot, Size head) {
+          RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
+          rows.prefill();
+          for (Size part = 0; part < most_blocks_; ++part)
+            rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + part)]);
+          rows.finish();
+        });
   }
 
   /// One row block from start to end. keys(block) gives a packed block.
@@ -207,6 +210,7 @@ class AttentionRun {
   std::vector<RowBlock<AttentionCall<T, S>>> row_blocks_;  // [slots]
   std::vector<T*> key_blocks_;                             // packed: [wave][most_blocks]; else [slots]
   std::vector<kernels::RowState<T>> partials_;             // split: [heads][most_blocks]
+  Size* parts_left_ = nullptr;                             // split: [heads]
 };
 
 template <class T, class S>

@@ -27,6 +27,7 @@ KvRun<S>::KvRun(const KvCall<S>& call, Size most_rows, Size slots, Carver& memor
   }
   if (!plan_cached(shape, most_blocks_).split) return;
   const Size partials = element_count(shape.heads(), most_blocks_);
+  runs_left_ = memory.take<Size>(shape.heads());
   partials_ = memory.take<kernels::RowState<T>>(partials);
   for (Size i = 0; i < partials; ++i) {
     const kernels::RowState<T> state = Rows::carve_state(call, capacity, memory);
@@ -70,31 +71,26 @@ void KvRun<S>::run_rows() noexcept {
   });
 }
 
-/// One item a run of blocks, each block giving a Partial; then a head's Partials are folded in position
-/// order.
+/// One item a run of blocks, each block giving a Partial; a head's Partials are folded in position order.
 template <class S>
 void KvRun<S>::run_split() noexcept {
-  run_items(call_.shape.heads() * plan_.runs, slots_, [&](Size slot, Size item) {
-    const Size head = item / plan_.runs;
-    const Size first = blocks(head).begin + item % plan_.runs * plan_.run;
-    const Size last = std::min(first + plan_.run, blocks(head).end);
-    if (first >= last) return;
-    Rows& rows = gathered(slot, head, 0);
-    for (Size at = first; at < last; ++at) {
-      Rows::clear_state(partial(head, at), call_.shape.rows());
-      rows.attend(at, block(head, at), partial(head, at));
-    }
-  });
-  // A fold takes some 4 flop an element of a Partial: of a few blocks too little to bring threads together
-  // again.
-  const double elements = static_cast<double>(call_.shape.heads() * plan_.runs * plan_.run) *
-                          static_cast<double>(call_.shape.rows() * call_.shape.v_dim);
-  const Size folding = std::min(slots_, worker_slots(call_.shape.heads(), 4 * elements));
-  run_items(call_.shape.heads(), folding, [&](Size slot, Size head) {
-    Rows& rows = gathered(slot, head, 0);
-    for (Size at = blocks(head).begin; at < blocks(head).end; ++at) rows.fold(partial(head, at));
-    rows.finish();
-  });
+  run_parts(
+      call_.shape.heads(), plan_.runs, slots_, runs_left_,
+      [&](Size slot, Size head, Size run) {
+        const Size first = blocks(head).begin + run * plan_.run;
+        const Size last = std::min(first + plan_.run, blocks(head).end);
+        if (first >= last) return;
+        Rows& rows = gathered(slot, head, 0);
+        for (Size at = first; at < last; ++at) {
+          Rows::clear_state(partial(head, at), call_.shape.rows());
+          rows.attend(at, block(head, at), partial(head, at));
+        }
+      },
+      [&](Size slot, Size head) {
+        Rows& rows = gathered(slot, head, 0);
+        for (Size at = blocks(head).begin; at < blocks(head).end; ++at) rows.fold(partial(head, at));
+        rows.finish();
+      });
 }
 
 template <class S>

@@ -41,6 +41,7 @@ class KvRun {
   Rows* rows_;                                // [slots]
   Blocks* blocks_;                            // [batch]
   kernels::RowState<T>* partials_ = nullptr;  // [heads][most_blocks], for few rows
+  Size* runs_left_ = nullptr;                 // [heads], the same
   CachedPlan plan_{};
 };
 

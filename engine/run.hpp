@@ -1,6 +1,8 @@
 // Runs independent items, on several threads where that pays. oneTBB lives in run.cpp and nowhere else.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <type_traits>
 
@@ -27,6 +29,20 @@ void run_items(std::ptrdiff_t items, std::ptrdiff_t slots, Body&& body) {
       items, slots,
       [](void* self, std::ptrdiff_t slot, std::ptrdiff_t item) { (*static_cast<Plain*>(self))(slot, item); },
       const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+/// Items that are parts of wholes: calls part(slot, whole, p) for p in [0, parts), of the first whole first,
+/// and finish(slot, whole) when all parts of a whole are done, on the thread that ended the last: its results
+/// are still near, and other threads go on with parts. parts is at least 1. left: [wholes], to count in.
+template <class Part, class Finish>
+void run_parts(std::ptrdiff_t wholes, std::ptrdiff_t parts, std::ptrdiff_t slots, std::ptrdiff_t* left,
+               Part&& part, Finish&& finish) {
+  std::fill_n(left, wholes, parts);
+  run_items(wholes * parts, slots, [&](std::ptrdiff_t slot, std::ptrdiff_t item) {
+    const std::ptrdiff_t whole = item / parts;
+    part(slot, whole, item % parts);
+    if (std::atomic_ref(left[whole]).fetch_sub(1, std::memory_order_acq_rel) == 1) finish(slot, whole);
+  });
 }
 
 }  // namespace rapt
