@@ -89,13 +89,13 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
   q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
   clear_state(state_, rows_);
-  finishes_ = sees_one_block_and_may_finish();
+  finishes_ = kernel_finishes();
 }
 
 // Then nothing is left to fold, and the sums need not pass through memory of ours: a quarter of what a head
 // of 64 rows would otherwise touch of it. The kernel writes whole vectors, row by row.
 template <class Call>
-bool RowBlock<Call>::sees_one_block_and_may_finish() const noexcept {
+bool RowBlock<Call>::kernel_finishes() const noexcept {
   return offered_.begin / block_keys * block_keys + block_keys >= offered_.end &&
          call_.shape.group_size() == 1 && !call_.options.query_mask && call_.out.strides[3] == 1 &&
          call_.shape.v_dim % call_.kernels.NR == 0;

@@ -62,7 +62,7 @@ class RowBlock {
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
   bool q_readable_in_place() const noexcept;
   void add_options(Size h, Size i) const noexcept;
-  bool sees_one_block_and_may_finish() const noexcept;
+  bool kernel_finishes() const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
   bool streams_weights() const noexcept {

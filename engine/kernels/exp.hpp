@@ -2,7 +2,7 @@
 // the results.
 #pragma once
 
-#include "kernels/simd.hpp"
+#include "kernels/pow2.hpp"
 
 namespace rapt::kernels {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/kernel_table.hpp"
+#include "kernels/pow2.hpp"
 #include "kernels/simd_lanes.hpp"
 #include "kernels/tile.hpp"
 
