@@ -45,7 +45,7 @@ bool weights_leave_caches(const Call& call) noexcept {
 template <class Call>
 RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
     : call_(call),
-      q_copy_(memory.take<T>(capacity * copied_q_stride(call))),
+      q_copy_(memory.take<T>(round_up(capacity, kernels::row_multiple) * copied_q_stride(call))),
       row_(memory.take<kernels::AttendRow>(capacity)),
       place_(memory.take<Place>(capacity)),
       state_(carve_state(call, capacity, memory)),
@@ -67,7 +67,7 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   b_ = b, hkv_ = hkv, first_ = first, last_ = last, rows_ = 0;
   offered_ = {std::numeric_limits<Size>::max(), 0};
   const Size group = call_.shape.group_size();
-  const bool in_place = q_readable_in_place();
+  const bool in_place = q_readable_in_place(last - first);
   Place place = place_of(first);
   Offered keys = call_.offered(b, place.i);
   for (Size r = first; r < last; ++r) {
@@ -86,6 +86,10 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
     }
   }
   if (offered_.end == 0) offered_.begin = 0;
+  if (!in_place && rows_ <= kernels::few_rows) {
+    const Size read = round_up(rows_, kernels::row_multiple);
+    std::fill_n(q_copy_ + rows_ * copied_q_stride(call_), (read - rows_) * copied_q_stride(call_), T(0));
+  }
   q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
   q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
   clear_state(state_, rows_);
@@ -117,11 +121,13 @@ void RowBlock<Call>::add_options(Size h, Size i) const noexcept {
   std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
 }
 
-// Rows of one head, none dropped, side by side and not all in the same few L1 sets.
+// Rows of one head, none dropped, as many as the kernel reads, side by side and not all in the same few L1
+// sets.
 template <class Call>
-bool RowBlock<Call>::q_readable_in_place() const noexcept {
-  return call_.shape.group_size() == 1 && !call_.options.query_mask && call_.q.strides[3] == 1 &&
-         call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
+bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
+  const bool no_more_are_read = rows > kernels::few_rows || rows % kernels::row_multiple < 2;
+  return no_more_are_read && call_.shape.group_size() == 1 && !call_.options.query_mask &&
+         call_.q.strides[3] == 1 && call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
 }
 
 template <class Call>

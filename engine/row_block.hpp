@@ -60,7 +60,7 @@ class RowBlock {
     return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
   }
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
-  bool q_readable_in_place() const noexcept;
+  bool q_readable_in_place(Size rows) const noexcept;
   void add_options(Size h, Size i) const noexcept;
   bool kernel_finishes() const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;

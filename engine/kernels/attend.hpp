@@ -13,6 +13,7 @@ template <class T, class S, class Arch, int R>
 struct AttendTile {
   const AttendArgs<T, S>& args;
   Size first;
+  int live_rows;         // R, or fewer where few rows end
   KeyRange rows[R];      // keys of the block that each row is offered; lo == hi for none
   KeyRange all, common;  // offered to some row; to each row that is offered any
   RowJoin<T> joins[R];
@@ -22,15 +23,18 @@ struct AttendTile {
   RAPT_INLINE AttendTile(const AttendArgs<T, S>& call, Size first_row) noexcept
       : args(call),
         first(first_row),
+        live_rows(call.rows - first_row < R ? static_cast<int>(call.rows - first_row) : R),
         all{block_keys, 0},
         common{0, block_keys},
         s(call.scratch),
         exponents(call.scratch + MR * score_stride<T>) {
     for (int r = 0; r < R; ++r) {
+      joins[r].how = Join::none;
+      rows[r] = {0, 0};
+      if (R == half_tile && r >= live_rows) continue;
       const AttendRow& row = args.row[first + r];
       const Size lo = row.begin - args.block_start, hi = row.end - args.block_start;
       rows[r] = {lo > 0 ? lo : 0, hi < args.keys ? hi : args.keys};
-      joins[r].how = Join::none;
       if (rows[r].lo >= rows[r].hi) {
         rows[r] = {0, 0};
         continue;
@@ -60,14 +64,15 @@ struct AttendTile {
  private:
   RAPT_INLINE void plain_rows() noexcept {
     constexpr int pair = R % 2 == 0 ? 2 : 1;
+    const int live = R == half_tile ? live_rows : R;
     T max[R];
 #pragma GCC unroll 1
-    for (int r = 0; r < R; r += pair)
+    for (int r = 0; r < live; r += pair)
       exponents_of_rows<T, Arch, pair>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows + r, all,
                                        common, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                        max + r);
 #pragma GCC unroll 1
-    for (int r = 0; r < R; r += pair) {
+    for (int r = 0; r < live; r += pair) {
       T sum[pair];
       weights_of_rows<T, Arch, pair>(all, max + r, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                      sum);
@@ -161,8 +166,9 @@ struct AttendTile {
   }
 
   RAPT_INLINE void divide_rows() noexcept {
+    const Size last = first + (R == half_tile ? live_rows : R);
 #pragma GCC unroll 1
-    for (Size i = first; i < first + R; ++i) {
+    for (Size i = first; i < last; ++i) {
       T* const acc = args.state.acc + i * args.state.acc_stride;
       if (args.state.seen[i] > 0) divide<T, Arch>(acc, args.state.row_sum[i], acc, args.v_dim);
     }
@@ -176,23 +182,21 @@ template <class T, class S, class Arch, int R>
   AttendTile<T, S, Arch, R>(args, row).run();
 }
 
-/// Rows of a call that is a decode step of a group of heads: it waits for panels, and small tiles ask for
-/// them.
-inline constexpr Size few_rows = 2 * half_tile;
-
 /// 16-bit storage is for decode: more rows do better on a widened block, so no large tile is made for it.
 template <class T, class Arch, class S>
 void attend(const AttendArgs<T, S>& args) noexcept {
   const auto tile = [&]<int R>(Size row) __attribute__((always_inline)) {
     attend_tile<T, S, Arch, R>(args, row);
   };
-  if constexpr (std::is_same_v<T, S>) {
-    if (args.rows > few_rows) {
-      for_row_tiles<MR>(args.rows, tile);
-      return;
-    }
+  if (args.rows > few_rows) {
+    for_row_tiles<std::is_same_v<T, S> ? MR : half_tile>(args.rows, tile);
+    return;
   }
-  for_row_tiles<half_tile>(args.rows, tile);
+  // A decode step of a group of heads waits for panels, and small tiles ask for them. Two or three rows are
+  // one tile too: two tiles of one row would read the panels twice.
+  Size row = 0;
+  for (; row + 1 < args.rows; row += half_tile) tile.template operator()<half_tile>(row);
+  if (row < args.rows) tile.template operator()<1>(row);
 }
 
 }  // namespace rapt::kernels

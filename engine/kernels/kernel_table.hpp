@@ -109,6 +109,10 @@ struct Ahead {
   }
 };
 
+/// Of so many rows or fewer, attend takes row_multiple at a time. Where two or three are left over it reads
+/// as many of q all the same, and drops what comes of those that are no rows.
+inline constexpr Size few_rows = 8, row_multiple = 4;
+
 /// attend: steps 1 to 5 of the numeric contract (engine/README.md) for some rows and one block of keys.
 /// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
 /// and folded into its state. Panels hold `keys` keys and are 0 beyond; keys that no row is offered may be
@@ -119,7 +123,7 @@ struct AttendArgs {
   Size rows;  // any number
   const AttendRow* row;
   const RowOptions<T>* options;  // null, or one a row
-  const T* q;                    // row r at r * q_stride, head_dim components
+  const T* q;                    // row r at r * q_stride, head_dim components; see few_rows
   Size q_stride;
   const S* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
   Size k_stride;

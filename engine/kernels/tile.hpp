@@ -27,7 +27,7 @@ struct TextbookStep {
 };
 
 /// Rows of the tiles below the largest. More sizes (8, 2) cost compile time and won nothing.
-inline constexpr int half_tile = 4;
+inline constexpr int half_tile = static_cast<int>(row_multiple);
 
 /// Vectors that a tile of R rows takes at once: NV, and more where few rows would leave the FMA units waiting
 /// and registers allow.
