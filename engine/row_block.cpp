@@ -93,7 +93,7 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
   q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
   clear_state(state_, rows_);
-  finishes_ = kernel_finishes();
+  finishes_ = false;
 }
 
 // Then nothing is left to fold, and the sums need not pass through memory of ours: a quarter of what a head
@@ -178,6 +178,7 @@ void RowBlock<Call>::fill_unseen(const View<T, 4>& pairs, const Place& place, co
 template <class Call>
 void RowBlock<Call>::attend(Size block, const Keys& keys) noexcept {
   kernels::RowState<T> state = state_;
+  finishes_ = kernel_finishes();
   if (finishes_) {
     state.acc = &call_.out(b_, hkv_, first_, 0);
     state.acc_stride = call_.out.strides[2];

@@ -191,6 +191,33 @@ TEST_CASE("A11 a decode step has the same bits on any number of threads and in a
   }
 }
 
+// Keys of the long sequence are split among items; the short one, a block of its own, goes the same way.
+TEST_CASE("a short sequence beside a long one has the bits it has alone") {
+  constexpr Size dim = 32, len = 1400, few = 5;
+  Rows<float> rows(len, dim);
+  for (Size t = 0; t < len; ++t)
+    for (Size d = 0; d < dim; ++d)
+      rows.at(t, d) = static_cast<float>(std::sin(static_cast<double>(t * dim + d)));
+  const float* const from = rows.values.data();
+  const View<const float, 4> both{from, {2, 1, len, dim}, {0, 0, dim, 1}},
+      alone{from, {1, 1, few, dim}, {0, 0, dim, 1}};
+  std::vector<char> real(2 * len, 1);
+  std::fill(real.begin() + few, real.begin() + len, char{0});
+  const View<const bool, 2> mask{reinterpret_cast<const bool*>(real.data()), {2, len}, {len, 1}};
+  for_each_isa([&](const Isa&) {
+    KvCache pair({.batch = 2, .head_dim = dim, .capacity = len}), single({.head_dim = dim, .capacity = few});
+    pair.append(both, both, {.key_mask = mask});
+    single.append(alone, alone);
+    std::vector<float> out(2 * dim), expected(dim);
+    pair.query(View<const float, 4>{from, {2, 1, 1, dim}, {0, 0, dim, 1}},
+               contiguous(out.data(), {2, 1, 1, dim}));
+    single.query(View<const float, 4>{from, {1, 1, 1, dim}, {0, 0, dim, 1}},
+                 contiguous(expected.data(), {1, 1, 1, dim}));
+    out.resize(dim);
+    CHECK(same_bits(out, expected));
+  });
+}
+
 TEST_CASE("queries of one cache may run at the same time") {
   const Filled filled;
   const std::vector<float> expected = filled.query();
