@@ -164,7 +164,7 @@ void bind_cache(py::module_& module) {
                                           .capacity = capacity,
                                           .window = window,
                                           .dtype = dtype_named(dtype)};
-             const py::gil_scoped_release release;
+             const WithoutGil released;
              return std::make_unique<Cache>(options);
            }),
            init_doc, py::arg("batch"), py::arg("n_kv_heads"), py::arg("head_dim"), py::arg("capacity"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <memory>
 #include <type_traits>
@@ -11,7 +12,7 @@ namespace rapt::python {
 /// threads(n): while it is entered, calls of the Python thread that entered it run on n threads.
 class Threads {
  public:
-  /// ValueError when n is below 1.
+  /// ValueError when n is not 1 to 1024.
   explicit Threads(int n);
   ~Threads();
   Threads(const Threads&) = delete;
@@ -24,6 +25,27 @@ class Threads {
   int n_;
 };
 
+/// Gives the GIL to other Python threads for its life. A daemon thread that comes back when the interpreter
+/// is on its way out stays here: taking the GIL would end the thread by an exception that no destructor may
+/// let pass.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() {
+#if PY_VERSION_HEX >= 0x030D0000
+    while (Py_IsFinalizing()) pause();
+#else
+    while (_Py_IsFinalizing()) pause();
+#endif
+    PyEval_RestoreThread(state_);
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 namespace detail {
 void run_in_arena(void (*body)(void*), void* self);
 }
@@ -32,7 +54,7 @@ void run_in_arena(void (*body)(void*), void* self);
 template <class Body>
 void compute(Body&& body) {
   using Plain = std::remove_reference_t<Body>;
-  const pybind11::gil_scoped_release release;
+  const WithoutGil released;
   detail::run_in_arena([](void* self) { (*static_cast<Plain*>(self))(); },
                        const_cast<void*>(static_cast<const void*>(&body)));
 }

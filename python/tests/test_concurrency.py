@@ -186,3 +186,22 @@ def test_more_threads_than_a_system_gives_are_refused_before_any_is_made():
     for n in (0, -1, 1025, 2**31 - 1):
         with pytest.raises(ValueError, match="threads: n is .*expected 1 to 1024"):
             rapt.threads(n)
+
+
+def test_a_daemon_thread_inside_a_call_does_not_disturb_the_end_of_the_program():
+    program = """if True:
+        import threading, time
+        import numpy as np, rapt
+        q = np.ones((1, 4, 700, 64))
+        calls = []
+        def work():
+            while True:
+                rapt.attention(q, q, q, causal=True)
+                calls.append(1)
+        threading.Thread(target=work, daemon=True).start()
+        while not calls:
+            time.sleep(0.001)
+    """
+    for _ in range(3):
+        finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        assert finished.returncode == 0 and finished.stderr == ""
