@@ -3,6 +3,7 @@
 #include <rapt/capacity.hpp>
 #include <rapt/embedding.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,12 @@ void set_table(const char* name, const View<float, 2>& table, const py::object& 
                         " does not match the table's (" + std::to_string(table.extents[0]) + ", " +
                         std::to_string(table.extents[1]) + ")");
   }
+  // All is read before anything is written: values may be a view of the table itself.
+  std::vector<float> read;
+  read.reserve(static_cast<std::size_t>(table.extents[0] * table.extents[1]));
   for (std::ptrdiff_t row = 0; row < table.extents[0]; ++row)
-    for (std::ptrdiff_t u = 0; u < table.extents[1]; ++u) table(row, u) = source(row, u);
+    for (std::ptrdiff_t u = 0; u < table.extents[1]; ++u) read.push_back(source(row, u));
+  std::copy(read.begin(), read.end(), table.data);
 }
 
 template <class Id, int N>
@@ -255,7 +260,7 @@ void bind_embedding(py::module_& module) {
                        const std::string& position, double std, std::uint64_t seed) {
              const EmbeddingOptions options{vocab_size, hidden_dim, max_seq_len, position_named(position),
                                             std,        seed};
-             const py::gil_scoped_release release;
+             const WithoutGil released;
              return std::make_unique<Embedding>(options);
            }),
            init_doc, py::arg("vocab_size") = 260, py::arg("hidden_dim") = 64, py::arg("max_seq_len") = 128,

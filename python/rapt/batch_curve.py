@@ -10,6 +10,7 @@ knee, the first B whose gain over the B before is under 10 %. --plot draws posit
 
 import argparse
 import csv
+import pathlib
 import random
 import sys
 import time
@@ -108,14 +109,33 @@ def plot(curves, path, figure_class):
     axes.set_title(f"Attention of {TOKENS} positions, width {WIDTH}")
     axes.legend()
     axes.grid(alpha=0.3)
-    figure.savefig(path)
+    figure.savefig(path, format=picture_format(path))
+
+
+def picture_format(path):
+    suffix = pathlib.Path(path).suffix.lower()
+    if suffix not in (".png", ".svg", ".pdf"):
+        raise argparse.ArgumentTypeError(f"{path!r} does not end in .png, .svg or .pdf")
+    return suffix[1:]
+
+
+def plot_path(path):
+    picture_format(path)
+    return output_path(path)
+
+
+def output_path(path):
+    """A path that can be written as things stand: what is wrong is said before anything is measured."""
+    if not path or not pathlib.Path(path).parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{path!r} is not in a folder that exists")
+    return path
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python3 -m rapt.batch_curve", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--csv", metavar="OUT", help="the samples; standard output when not given")
-    parser.add_argument("--plot", metavar="OUT", help="the figure: a .png, .svg or .pdf file")
+    parser.add_argument("--csv", metavar="OUT", type=output_path, help="the samples; standard output when not given")
+    parser.add_argument("--plot", metavar="OUT", type=plot_path, help="the figure: a .png, .svg or .pdf file")
     options = parser.parse_args(arguments)
     if options.plot:
         try:

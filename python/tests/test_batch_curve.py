@@ -30,7 +30,7 @@ def test_the_csv_goes_to_a_file(tmp_path):
     finished = run("--csv", str(target))
     assert finished.returncode == 0 and finished.stdout == ""
     assert len(target.read_text().splitlines()) == 241
-    assert run("--csv", str(tmp_path / "no" / "curve.csv")).returncode == 1
+    assert run("--csv", "/dev/full").returncode == 1
 
 
 def test_the_knee_is_the_first_gain_under_ten_percent():
@@ -41,6 +41,12 @@ def test_the_knee_is_the_first_gain_under_ten_percent():
     assert batch_curve.knee(curve(100, 90, 200, 400)) == 2
     assert batch_curve.knee(curve(100, 200, 300, 400)) is None
     assert batch_curve.knee(curve(100, 110, 121, 131)) == 8
+
+
+@pytest.mark.parametrize("arguments", (("--plot", "curve.xyz"), ("--plot", "/no/such/folder/curve.png"), ("--csv", "")))
+def test_refused_before_anything_is_measured(arguments):
+    finished = run(*arguments)
+    assert finished.returncode == 2 and finished.stdout == "" and "argument " + arguments[0] in finished.stderr
 
 
 def test_the_figure(tmp_path):

@@ -84,6 +84,14 @@ def test_tables_can_be_read_and_set():
         rapt.Embedding().token_table = np.ones((260, 64))
 
 
+def test_a_table_may_be_set_from_a_view_of_itself():
+    embedding = rapt.Embedding(6, 1, 6, position="learned")
+    for name in ("token_table", "position_table"):
+        setattr(embedding, name, np.arange(6, dtype=np.float32)[:, None])
+        setattr(embedding, name, getattr(embedding, name)[::-1])
+        assert getattr(embedding, name).ravel().tolist() == [5, 4, 3, 2, 1, 0]
+
+
 def test_length_limits():
     embedding = rapt.Embedding(max_seq_len=4)
     assert embedding.forward(np.zeros(4, np.int64)).shape == (4, 64)
