@@ -47,7 +47,7 @@ py::array stored_rows(const Cache& cache, std::ptrdiff_t b, std::ptrdiff_t dim, 
 
 void rollback(Cache& cache, const py::object& length) {
   if (PyIndex_Check(length.ptr()) != 0 && !py::isinstance<py::array>(length)) {
-    const auto tokens = length.cast<std::ptrdiff_t>();
+    const std::ptrdiff_t tokens = integer_of("length", length);
     cache.write([&](KvCache& own) { own.rollback(tokens); });
     return;
   }

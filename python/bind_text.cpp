@@ -38,7 +38,7 @@ std::vector<std::int64_t> integers_of(const py::object& ids) {
         throw py::type_error(std::string("ids: holds a ") + Py_TYPE(id.ptr())->tp_name +
                              " where an int was expected");
       }
-      values.push_back(id.cast<std::int64_t>());
+      values.push_back(integer_of("ids", id));
     }
     return values;
   }

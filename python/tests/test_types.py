@@ -100,3 +100,10 @@ def test_unaligned_elements_are_refused_not_copied():
 def test_option_types(option, wrong):
     with pytest.raises(TypeError, match=option):
         rapt.attention(X4, X4, X4, scale=float("nan"), **{option: wrong})
+
+
+def test_integers_beyond_64_bits_are_refused_by_name():
+    cache = rapt.KvCache(1, 1, 1, 4)
+    for name, call in (("ids", lambda: rapt.decode([2**70])), ("length", lambda: cache.rollback(-2**70))):
+        with pytest.raises(ValueError, match=f"{name}: -?{2**70} does not fit in 64 bits"):
+            call()
