@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 namespace rapt {
 namespace {
@@ -25,8 +24,7 @@ Arena::Arena(std::ptrdiff_t bytes) : size_(bytes) {
     return;
   }
   const bool huge = static_cast<std::uintptr_t>(bytes) >= huge_page;
-  if (__builtin_add_overflow(static_cast<std::size_t>(bytes), huge ? huge_page : 0, &mapped_))
-    throw std::bad_alloc();
+  mapped_ = static_cast<std::size_t>(bytes) + (huge ? huge_page : 0);
   mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED) {
     mapping_ = nullptr;
@@ -43,22 +41,6 @@ Arena::Arena(std::ptrdiff_t bytes) : size_(bytes) {
 
 Arena::~Arena() {
   if (mapping_ != nullptr) munmap(mapping_, mapped_);
-}
-
-Arena::Arena(Arena&& other) noexcept
-    : heap_(std::move(other.heap_)),
-      mapping_(std::exchange(other.mapping_, nullptr)),
-      mapped_(std::exchange(other.mapped_, 0)),
-      begin_(std::exchange(other.begin_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
-
-Arena& Arena::operator=(Arena&& other) noexcept {
-  std::swap(heap_, other.heap_);
-  std::swap(mapping_, other.mapping_);
-  std::swap(mapped_, other.mapped_);
-  std::swap(begin_, other.begin_);
-  std::swap(size_, other.size_);
-  return *this;
 }
 
 }  // namespace rapt

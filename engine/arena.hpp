@@ -11,12 +11,11 @@ namespace rapt {
 /// helps; few come from the heap, whose pages are warm. Aligned to a cache line at least.
 class Arena {
  public:
-  Arena() = default;
   /// Throws std::bad_alloc.
   explicit Arena(std::ptrdiff_t bytes);
   ~Arena();
-  Arena(Arena&& other) noexcept;
-  Arena& operator=(Arena&& other) noexcept;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
 
   std::byte* get() const noexcept { return begin_; }
   std::ptrdiff_t size() const noexcept { return size_; }

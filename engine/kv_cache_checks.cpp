@@ -108,9 +108,9 @@ const char* name_of(KvDtype dtype) noexcept {
     case KvDtype::bf16:
       return "bf16";
     case KvDtype::f16:
-      return "f16";
+      break;
   }
-  return "unknown";
+  return "f16";
 }
 
 void refuse_element(const char* argument, const char* was, KvDtype dtype) {

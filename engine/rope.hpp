@@ -19,8 +19,6 @@ class RowRotation {
   /// Stands at position 0. Throws what require_rotatable() throws.
   RowRotation(std::ptrdiff_t head_dim, const RopeOptions& options);
 
-  const RopeOptions& options() const noexcept { return options_; }
-
   /// Changes base and pairing; the position is kept. Throws as the constructor does, and then changes
   /// nothing.
   void set_options(const RopeOptions& options);

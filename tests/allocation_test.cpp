@@ -13,7 +13,8 @@
 namespace {
 
 std::atomic<long> allocations{0}, live{0};
-std::atomic<long> allowed{-1};  // so many more succeed; below 0: all
+std::atomic<long> allowed{-1};        // so many more succeed; below 0: all
+std::atomic<std::size_t> largest{0};  // bytes
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   if (allowed >= 0 && allowed-- == 0) {
@@ -22,6 +23,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   }
   ++allocations;
   ++live;
+  if (bytes > largest) largest = bytes;  // read where one thread allocates
   const std::size_t whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   if (void* memory = std::aligned_alloc(alignment, whole)) return memory;
   throw std::bad_alloc();
@@ -93,7 +95,7 @@ void check_steady(int threads) {
 }  // namespace
 
 TEST_CASE("a cache in steady state allocates nothing, on one thread") { check_steady(1); }
-TEST_CASE("a cache in steady state allocates nothing, on two threads") { check_steady(2); }
+TEST_CASE("a cache in steady state allocates nothing, on two threads", "[threads]") { check_steady(2); }
 
 namespace {
 
@@ -168,6 +170,21 @@ TEST_CASE("an attention call whose allocation fails writes nothing") {
           [&] { return tokens.untouched(); });
     });
   }
+}
+
+TEMPLATE_TEST_CASE("a call allocates the scratch that attention_scratch_bytes says", "", float, double) {
+  constexpr Size q_len = 40, kv_len = 600, head_dim = 16;
+  const std::vector<TestType> values(2 * kv_len * head_dim, TestType(0.5));
+  std::vector<TestType> result(2 * q_len * head_dim);
+  const View<const TestType, 4> q = contiguous<const TestType>(values.data(), {1, 2, q_len, head_dim});
+  const View<const TestType, 4> k = contiguous<const TestType>(values.data(), {1, 2, kv_len, head_dim});
+  const View<TestType, 4> out = contiguous(result.data(), {1, 2, q_len, head_dim});
+  rapt::test::with_threads(1, [&] {
+    const Size bytes = attention_scratch_bytes(q, k, k, out);
+    largest = 0;
+    attention(q, k, k, out);
+    CHECK(largest == static_cast<std::size_t>(bytes));
+  });
 }
 
 TEST_CASE("a cache whose allocation fails is what it was") {

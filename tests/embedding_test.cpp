@@ -88,6 +88,9 @@ TEST_CASE("seeded normal numbers have fixed bits") {
   CHECK(normal(42, 0, 7) == -0x1.dda1ba3d48b16p-1);
   CHECK(normal(~std::uint64_t{0}, 1, 123456789) == -0x1.ba5201082efeep-1);
   CHECK(normal(7, 0, 171578) == -0x1.3e43ecbb222dcp+2);
+  // The first and the last of the 2^52 cells, found by undoing the mixing of the bits.
+  CHECK(normal(0, 0, 0xbba98df5fee6817c) == -0x1.06b48528cea51p+3);
+  CHECK(normal(0, 0, 0x30fdd71d1ddc283c) == 0x1.06b48528cea51p+3);
 }
 
 // Over n independent normals the mean has deviation 1/sqrt(n), the variance sqrt(2/n), the fourth moment
@@ -204,6 +207,11 @@ TEST_CASE("a batch equals its sequences, for both id types and any strides") {
   CHECK(row(out, 0, 9) == forward(embedding, {10, 11, 12}));
   CHECK(row(out, 1, 9) == forward(embedding, {20, 21, 22}));
 
+  std::vector<float> narrow(9, untouched);
+  const std::vector<std::int32_t> narrow_ids{20, 21, 22};
+  embedding.forward(contiguous(narrow_ids.data(), {3}), contiguous(narrow.data(), {3, 3}));
+  CHECK(narrow == row(out, 1, 9));
+
   std::vector<float> strided(36, untouched);
   embedding.forward(View<const std::int32_t, 2>{transposed.data(), {2, 3}, {1, 2}},
                     View<float, 3>{strided.data() + 35, {2, 3, 3}, {-18, -6, -2}});
@@ -246,7 +254,8 @@ TEST_CASE("an embedding refuses sizes below 1, tables that do not fit and a devi
   CHECK_THROWS_AS(Embedding({.std = std::numeric_limits<double>::infinity()}), invalid_input);
 }
 
-TEST_CASE("a batch large enough for several threads, over many blocks of positions, equals its rows") {
+TEST_CASE("a batch large enough for several threads, over many blocks of positions, equals its rows",
+          "[threads]") {
   const Embedding embedding({.hidden_dim = 130, .max_seq_len = 300, .position = Position::learned});
   Ids ids(20 * 300);
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * 7919 % 270);

@@ -26,7 +26,7 @@ void check_in(FloatMode wanted, const std::string& expected) {
 
 }  // namespace
 
-TEST_CASE("any floating-point mode of the caller gives the same bits, and stays") {
+TEST_CASE("any floating-point mode of the caller gives the same bits, and stays", "[threads]") {
   const std::string expected = everything();
   for (const FloatMode wanted : unusual_modes) {
     CAPTURE(wanted);

@@ -145,6 +145,17 @@ TEST_CASE("a cache refuses elements of another type") {
   CHECK(refusal([&] { valid.cache.append(f64, f64); }) == "k: f64 for a cache of f32, expected f32");
   CHECK(refusal([&] { half.append(other, other); }) == "k: bf16 for a cache of f16, expected f32 or f16");
   double row[1];
+  float narrow_row[1];
+  const float z[1]{};
+  const View<const float, 4> q = contiguous<const float>(z, {1, 1, 1, 1});
+  const View<const f16, 4> f16s{};
+  KvCache brain({.dtype = KvDtype::bf16});
+  CHECK(refusal([&] {
+          brain.attend(q, f16s, f16s, contiguous(narrow_row, {1, 1, 1, 1}));
+        }) == "k: f16 for a cache of bf16, expected f32 or bf16");
+  CHECK(refusal([&] {
+          half.attend(f64, f64, f64, contiguous(row, {1, 1, 1, 1}));
+        }) == "q: f64 for a cache of f16, expected f32");
   CHECK(refusal([&] {
           half.keys(0, contiguous(row, {1, 0, 1}));
         }) == "out: f64 for a cache of f16, expected f32");
@@ -169,6 +180,25 @@ TEST_CASE("more tokens than the capacity are refused without a window") {
         "k: 2 tokens do not fit sequence 0: length 8, capacity 8 without a window");
   CHECK(valid.cache.length(0) == 8);
   CHECK(valid.cache.length(1) == 7);
+}
+
+TEST_CASE("sizes that no counter and no memory hold are refused") {
+  constexpr Size most = PTRDIFF_MAX / 8;  // rows of a view
+  const float one[1]{1};
+  float out[1]{7};
+  const auto rows = [&](Size len) { return View<const float, 4>{one, {1, 1, len, 1}, {}}; };
+  KvCache ring({.capacity = 64, .window = 64});
+  ring.append(rows(most), rows(most));
+  ring.append(rows(most), rows(most));
+  CHECK(refusal([&] { ring.append(rows(2), rows(2)); }) == "k: 2 tokens make sequence 0 too long to count");
+  CHECK(ring.length(0) == 2 * most);
+  CHECK(refusal([&] {
+          ring.query(rows(most), View<float, 4>{out, {1, 1, most, 1}, {}});
+        }) == "q: q_len " + std::to_string(most) +
+                  " times its visible keys for every head does not fit in 63 bits");
+  CHECK(out[0] == 7);
+  CHECK_THROWS_AS(KvCache({.head_dim = 64, .capacity = Size{1} << 45}), std::bad_alloc);
+  CHECK_THROWS_AS(KvCache({.head_dim = Size{1} << 52, .capacity = 1}), std::bad_alloc);
 }
 
 TEST_CASE("rows whose keys are gone, and lengths that cannot be had again, are refused with what is needed") {

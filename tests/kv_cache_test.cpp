@@ -181,7 +181,7 @@ TEST_CASE("A9 an empty cache, and rows before position 0, give zeros") {
   CHECK(out == one_column<double>({0, 0, 5}));
 }
 
-TEST_CASE("A11 a decode step has the same bits on any number of threads and in any arena") {
+TEST_CASE("A11 a decode step has the same bits on any number of threads and in any arena", "[threads]") {
   const Filled filled;
   const std::vector<float> expected = filled.query();
   for (const int threads : {1, 2, 3, 4, 5, 8}) {
@@ -218,7 +218,7 @@ TEST_CASE("a short sequence beside a long one has the bits it has alone") {
   });
 }
 
-TEST_CASE("queries of one cache may run at the same time") {
+TEST_CASE("queries of one cache may run at the same time", "[threads]") {
   const Filled filled;
   const std::vector<float> expected = filled.query();
   std::vector<std::vector<float>> outs(24);
@@ -242,6 +242,13 @@ TEST_CASE("a copy of a cache shares nothing, and a move takes everything along")
   CHECK(same_bits(filled.query(), expected));
   CHECK(copy.length(1) == 0);
   filled.cache = KvCache(filled.cache);
+  CHECK(same_bits(filled.query(), expected));
+  copy = filled.cache;
+  filled.cache.clear();
+  filled.cache = copy;
+  CHECK(same_bits(filled.query(), expected));
+  const KvCache& itself = filled.cache;
+  filled.cache = itself;
   CHECK(same_bits(filled.query(), expected));
 }
 

@@ -25,7 +25,8 @@ std::ptrdiff_t threads_of_this_process() {
 
 }  // namespace
 
-TEST_CASE("in a loop of the caller, in an arena in an arena: the same bits, and no further threads") {
+TEST_CASE("in a loop of the caller, in an arena in an arena: the same bits, and no further threads",
+          "[threads]") {
   const std::string expected = everything();
   with_threads(3, [&] {
     const std::ptrdiff_t before = threads_of_this_process();
@@ -38,7 +39,8 @@ TEST_CASE("in a loop of the caller, in an arena in an arena: the same bits, and 
   });
 }
 
-TEST_CASE("a call runs no other work of the caller, who may hold a lock or be in the middle of something") {
+TEST_CASE("a call runs no other work of the caller, who may hold a lock or be in the middle of something",
+          "[threads]") {
   thread_local bool busy = false;
   std::mutex mutex;
   std::atomic<int> interrupted = 0, calls = 0;

@@ -105,10 +105,29 @@ TEST_CASE("strides of x, weight, bias and out do not matter") {
   for (std::size_t i = 0; i < out.size(); i += 2) CHECK(out[i] == -7.0);
 }
 
-TEST_CASE("split_heads is a view of the projection's memory") {
-  float values[2 * 3 * 8];
-  const auto projected = contiguous(values, {2, 3, 8});
-  const View<float, 4> heads = split_heads(projected, 4);
+TEST_CASE("sequences that lie apart give the bits of sequences that lie side by side") {
+  constexpr std::ptrdiff_t batch = 3, len = 5, in_dim = 7, out_dim = 4, gap = 9;
+  const auto x = sample<float>(batch * (len * in_dim + gap), 1);
+  std::vector<float> dense;
+  for (std::ptrdiff_t b = 0; b < batch; ++b) {
+    const auto first = x.begin() + b * (len * in_dim + gap);
+    dense.insert(dense.end(), first, first + len * in_dim);
+  }
+  const auto weight = sample<float>(in_dim * out_dim, 2);
+  const Projection<float> weights(contiguous(weight.data(), {in_dim, out_dim}));
+  std::vector<float> expected(batch * len * out_dim), actual(expected.size());
+  project(contiguous<const float>(dense.data(), {batch, len, in_dim}), weights,
+          contiguous(expected.data(), {batch, len, out_dim}));
+  project(View<const float, 3>{x.data(), {batch, len, in_dim}, {len * in_dim + gap, in_dim, 1}}, weights,
+          contiguous(actual.data(), {batch, len, out_dim}));
+  CHECK(actual == expected);
+}
+
+TEMPLATE_TEST_CASE("split_heads is a view of the projection's memory", "", float, double, const float,
+                   const double) {
+  std::remove_const_t<TestType> values[2 * 3 * 8]{};
+  const auto projected = contiguous<TestType>(values, {2, 3, 8});
+  const View<TestType, 4> heads = split_heads(projected, 4);
   CHECK(heads.extents == std::array<std::ptrdiff_t, 4>{2, 4, 3, 2});
   for (std::ptrdiff_t b = 0; b < 2; ++b)
     for (std::ptrdiff_t h = 0; h < 4; ++h)
@@ -171,6 +190,9 @@ TEST_CASE("project refuses a bias of another length, another input width, and an
   CHECK_THROWS_WITH(project(contiguous<const float>(values.data(), {1, 2, 4}), weights,
                             contiguous(values.data() + 4, {1, 2, 4})),
                     Contains("overlaps x"));
+  CHECK_THROWS_WITH(project(contiguous<const float>(values.data(), {1, 2, 4}), weights,
+                            contiguous(values.data() + 32, {1, 0, 2, 4})),
+                    Contains("out: n_heads is 0"));
   CHECK(values == std::vector<float>(64, 1.0F));
 }
 

@@ -234,7 +234,7 @@ TEST_CASE("A10: no finite stand-in for -inf") {
                   [](const Answer& answer, double) { CHECK(answer.out.values[0] == 1.5); });
 }
 
-TEST_CASE("A11: the result does not depend on the number of threads") {
+TEST_CASE("A11: the result does not depend on the number of threads", "[threads]") {
   for (const char* problem :
        {"b1_hq4_hkv4_q1_kv1024_d64_f32_s11", "b1_hq4_hkv4_q1_kv1024_d64_f64_s11",
         "b8_hq8_hkv4_q1_kv1024_d64_causal_f32_s11", "b1_hq4_hkv2_q150_kv150_d64_causal_f64_s11"}) {

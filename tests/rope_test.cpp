@@ -155,14 +155,14 @@ TEMPLATE_TEST_CASE("rotating in place, backwards, with gaps or row by row gives 
   }
 }
 
-TEST_CASE("sequences may stand at different positions") {
+TEMPLATE_TEST_CASE("sequences may stand at different positions", "", float, double) {
   const std::ptrdiff_t head_dim = 4;
-  const std::vector<float> x = sample<float>(2 * 2 * head_dim);
+  const std::vector<TestType> x = sample<TestType>(2 * 2 * head_dim);
   const std::vector<std::int64_t> positions{5, 6, 900, 901};
-  std::vector<float> out(x.size());
+  std::vector<TestType> out(x.size());
   rope(contiguous(x.data(), {2, 1, 2, head_dim}), contiguous(positions.data(), {2, 2}),
        contiguous(out.data(), {2, 1, 2, head_dim}));
-  const std::vector<float> flat = rotated(x, head_dim, positions);
+  const std::vector<TestType> flat = rotated(x, head_dim, positions);
   CHECK(out == flat);
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("rope refuses what it cannot rotate and leaves out alone") {
   CHECK(x == std::vector<float>(24, 1.0F));
 }
 
-TEST_CASE("a call large enough for several threads gives the bits of its rows") {
+TEST_CASE("a call large enough for several threads gives the bits of its rows", "[threads]") {
   const std::ptrdiff_t heads = 2, len = 3000, head_dim = 64;
   std::vector<std::int64_t> positions(static_cast<std::size_t>(len));
   for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(t * t);

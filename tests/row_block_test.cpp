@@ -51,7 +51,7 @@ bool same(const Weights<T>& forwards, const Weights<T>& backwards) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("many weights have the bits of few, masks and NaN included", "", float, double) {
+TEMPLATE_TEST_CASE("many weights have the bits of few, masks and NaN included", "[threads]", float, double) {
   const auto q = filled<TestType>(batch * q_len * dim, 1), v = filled<TestType>(batch * kv_len * dim, 3);
   auto k = filled<TestType>(batch * kv_len * dim, 2);
   k[1700 * dim] = std::numeric_limits<TestType>::quiet_NaN();

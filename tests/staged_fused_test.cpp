@@ -73,7 +73,8 @@ pipeline::Result by_definition(const pipeline::Input& input) {
 
 }  // namespace
 
-TEST_CASE("fused arithmetic is the definition's on every ISA with FMA, with one thread and two") {
+TEST_CASE("fused arithmetic is the definition's on every ISA with FMA, with one thread and two",
+          "[threads]") {
   for (int i = 0; i < 40; ++i) {
     const StagedProblem problem = random_problem(static_cast<std::uint64_t>(i));
     INFO(problem);

@@ -87,7 +87,7 @@ TEST_CASE("random inputs are exact, from their text to the printed bytes") {
   }
 }
 
-TEST_CASE("prompts beyond the limits are exact where several threads take part") {
+TEST_CASE("prompts beyond the limits are exact where several threads take part", "[threads]") {
   for (const StagedProblem& problem : {StagedProblem{333, 37, 19, 5, Numbers::two_decimals, 10, 1},
                                        StagedProblem{257, 300, 3, 5, Numbers::ties, 0, 2},
                                        StagedProblem{3, 5, 500, 5, Numbers::three_decimals, 30, 3}}) {
