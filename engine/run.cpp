@@ -37,7 +37,10 @@ void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
     return;
   }
   // One task a slot, each taking the next item: items keep their order and a slow worker takes fewer of them.
-  std::atomic<std::ptrdiff_t> next{0};
+  // Its first store and last load order tasks and caller once more: ThreadSanitizer, to which oneTBB is a
+  // black box, sees that only.
+  std::atomic<std::ptrdiff_t> next;
+  next.store(0, std::memory_order_release);
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(
         tbb::blocked_range<std::ptrdiff_t>(0, slots, 1),
@@ -49,6 +52,7 @@ void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
         },
         tbb::simple_partitioner());
   });
+  static_cast<void>(next.load(std::memory_order_acquire));
 }
 
 }  // namespace rapt

@@ -1,7 +1,5 @@
 // G05: any number of threads, any arena, any floating-point mode, any run. The problems are large enough to
 // be split.
-#include <oneapi/tbb/parallel_for.h>
-
 #include "generators.hpp"
 #include "support/threads.hpp"
 
@@ -58,15 +56,15 @@ TEST_CASE("G05 any number of threads gives the same bits") {
 }
 
 TEST_CASE("G05 calls made at the same time from one arena do not disturb each other") {
-  rc::prop("four calls in a parallel_for", [] {
+  rc::prop("four calls in tasks", [] {
     const LargeCall large = *large_calls();
     const Data data = make_data(large.problem);
     for_each_isa([&](const Isa& isa) {
       const Answer alone = run(data, large.call);
       std::array<std::string, 4> differences;
       with_threads(3, [&] {
-        tbb::parallel_for(std::size_t{0}, differences.size(), [&](std::size_t at) {
-          differences[at] = difference(alone, run(data, large.call));
+        in_tasks(4, [&](int at) {
+          differences[static_cast<std::size_t>(at)] = difference(alone, run(data, large.call));
         });
       });
       for (const std::string& text : differences) require_same(isa, data, text);

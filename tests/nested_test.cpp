@@ -14,6 +14,7 @@
 
 using namespace rapt;
 using rapt::test::everything;
+using rapt::test::in_tasks;
 using rapt::test::with_threads;
 
 namespace {
@@ -31,9 +32,8 @@ TEST_CASE("in a loop of the caller, in an arena in an arena: the same bits, and 
   with_threads(3, [&] {
     const std::ptrdiff_t before = threads_of_this_process();
     std::atomic<int> equal = 0;
-    tbb::parallel_for(0, 8, [&](int) { equal += everything() == expected ? 1 : 0; });
-    tbb::task_arena(2).execute(
-        [&] { tbb::parallel_for(0, 2, [&](int) { equal += everything() == expected ? 1 : 0; }); });
+    in_tasks(8, [&](int) { equal += everything() == expected ? 1 : 0; });
+    tbb::task_arena(2).execute([&] { in_tasks(2, [&](int) { equal += everything() == expected ? 1 : 0; }); });
     CHECK(equal == 10);
     CHECK(threads_of_this_process() <= before);
   });

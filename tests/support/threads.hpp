@@ -3,9 +3,11 @@
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace rapt::test {
@@ -26,6 +28,19 @@ void with_threads(int n, Function function) {
     meet(n);
     function();
   });
+}
+
+/// Calls function(i) for each i in [0, n), in tasks of the calling thread's arena.
+template <class Function>
+void in_tasks(int n, Function function) {
+  std::atomic<int> order;  // as in run.cpp: what ThreadSanitizer sees
+  order.store(0, std::memory_order_release);
+  tbb::parallel_for(0, n, [&](int i) {
+    ++order;
+    function(i);
+    ++order;
+  });
+  static_cast<void>(order.load(std::memory_order_acquire));
 }
 
 }  // namespace rapt::test
