@@ -15,9 +15,6 @@ namespace {
 
 using kernels::block_keys;
 
-// Packing an element of K or V takes the time of some 8 flop. Of a few rows it is most of the work.
-constexpr double packed_element_flop = 8;
-
 /// Blocks of keys that some row of a sequence is offered.
 struct BlockRange {
   Size begin, end;
@@ -40,8 +37,9 @@ class AttentionRun {
         element_count(most_blocks_, key_block_elements(call) * static_cast<Size>(sizeof(T)));
     plan_ = plan_attention(call.shape, most_blocks_, head_bytes, call.options.weights || call.options.scores);
     const double dims = static_cast<double>(call.shape.head_dim + call.shape.v_dim);
+    // Of a few rows, packing K and V is most of the work.
     slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
-                          2 * pairs * dims + packed_element_flop * keys * dims);
+                          2 * pairs * dims + moved_element_flop * keys * dims);
   }
 
   Size scratch_bytes() {

@@ -220,7 +220,8 @@ void Embedding::write_rows(View<const Id, 2> ids, View<float, 3> out, std::int64
   // its position rows stay in cache. Moving an element costs the time of some 8 flop.
   const std::ptrdiff_t block = std::max<std::ptrdiff_t>(1, position_block_floats / hidden_dim);
   const std::ptrdiff_t items = (seq_len + block - 1) / block * batch;
-  const double moved = 8.0 * static_cast<double>(batch * seq_len) * static_cast<double>(hidden_dim);
+  const double moved =
+      moved_element_flop * static_cast<double>(batch * seq_len) * static_cast<double>(hidden_dim);
   run_items(items, worker_slots(items, moved), [&](std::ptrdiff_t, std::ptrdiff_t item) {
     const std::ptrdiff_t b = item % batch;
     const std::ptrdiff_t first = item / batch * block;

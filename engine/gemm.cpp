@@ -124,8 +124,7 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
       columns_(matrix.extents[1]),
       panels_(element_count(steps_, round_up(columns_, kernels_->NR))) {
   const Size panels = (columns_ + kernels_->NR - 1) / kernels_->NR;
-  const double moved = 8.0 * static_cast<double>(steps_) *
-                       static_cast<double>(columns_);  // an element costs about 8 flop's time
+  const double moved = moved_element_flop * static_cast<double>(steps_) * static_cast<double>(columns_);
   run_items(panels, worker_slots(panels, moved), [&](Size, Size p) {
     const Size first = p * kernels_->NR;
     kernels_->pack({.source = matrix.data + first * matrix.strides[1],

@@ -11,8 +11,8 @@ namespace {
 // Rows of a rotated chunk that are rotated and attended at a time: bounds the copy of q.
 constexpr Size rotated_rows = 512;
 
-// Moving an element costs the time of some 8 flop, rounding or rotating it twice that.
-constexpr double element_flop = 16;
+// An element that is rounded or rotated as it moves costs twice one that only moves.
+constexpr double element_flop = 2 * moved_element_flop;
 
 // Keys and values stream from memory at some 20 GB/s a core: a byte takes the time of some 3 flop. A few rows
 // wait for them, and a second core that waits for other ones halves the time.

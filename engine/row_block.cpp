@@ -75,6 +75,7 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
       if (!in_place) copy_query(&call_.q(b, place.h, place.i, 0), q_copy_ + rows_ * copied_q_stride(call_));
       row_[rows_] = {keys.begin, keys.end};
       if (row_options_ != nullptr) add_options(place.h, place.i);
+      // Word by word: GCC would copy the two by one load of 16 bytes, which waits for both stores before it.
       place_[rows_].h = place.h;
       place_[rows_++].i = place.i;
       if (keys.begin != keys.end)
@@ -86,6 +87,7 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
     }
   }
   if (offered_.end == 0) offered_.begin = 0;
+  // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
   if (!in_place && rows_ <= kernels::few_rows) {
     const Size read = round_up(rows_, kernels::row_multiple);
     std::fill_n(q_copy_ + rows_ * copied_q_stride(call_), (read - rows_) * copied_q_stride(call_), T(0));

@@ -13,6 +13,10 @@ namespace rapt {
 /// Scratch is allocated for each slot.
 std::ptrdiff_t worker_slots(std::ptrdiff_t items, double flop) noexcept;
 
+/// Packing or copying an element takes the time of so many flop: what worker_slots() is told of work that
+/// only moves.
+inline constexpr double moved_element_flop = 8;
+
 namespace detail {
 void run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
                void (*body)(void*, std::ptrdiff_t, std::ptrdiff_t), void* self);

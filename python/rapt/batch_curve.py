@@ -125,7 +125,7 @@ def plot_path(path):
 
 
 def output_path(path):
-    """A path that can be written as things stand: what is wrong is said before anything is measured."""
+    """A path in a folder that exists: one that is not is refused before anything is measured."""
     if not path or not pathlib.Path(path).parent.is_dir():
         raise argparse.ArgumentTypeError(f"{path!r} is not in a folder that exists")
     return path
