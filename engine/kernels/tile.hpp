@@ -36,6 +36,12 @@ inline constexpr int vectors_at_once = R == 1            ? 4 * NV
                                        : registers == 32 ? 2 * NV
                                                          : NV;
 
+/// Vectors of K or V, stored as S, that rows take at once. A tile of half_tile rows takes twice what its
+/// registers hold, half of its rows at a time: memory gives more to more streams. (16 bits would be widened
+/// twice, or once and kept: both cost more than they won.)
+template <class T, class S, int R>
+inline constexpr int streamed_vectors = (R == half_tile && std::is_same_v<T, S> ? 2 : 1) * vectors_at_once<R>;
+
 template <class T, class Arch, int R, int V>
 struct Accumulators {
   Batch<T, Arch> sum[R][V];
@@ -45,6 +51,22 @@ struct Accumulators {
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[r][v] = simd::broadcast<Arch>(T(0));
+  }
+  template <int N>
+  RAPT_INLINE Accumulators<T, Arch, N, V> rows(int first) const noexcept {
+    Accumulators<T, Arch, N, V> part;
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) part.sum[r][v] = sum[first + r][v];
+    return part;
+  }
+  template <int N>
+  RAPT_INLINE void set_rows(int first, const Accumulators<T, Arch, N, V>& part) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[first + r][v] = part.sum[r][v];
   }
   RAPT_INLINE void read(const T* c, Size c_stride) noexcept {
 #pragma GCC unroll 16
@@ -66,6 +88,8 @@ template <class S>
 struct Panels {
   const S* at;
   Size panel_stride, step_stride;
+
+  RAPT_INLINE Panels from(Size s) const noexcept { return {at + s * step_stride, panel_stride, step_stride}; }
 
   template <class T, class Arch, int V>
   RAPT_INLINE void load(Size s, Batch<T, Arch> (&right)[V]) const noexcept {
@@ -118,6 +142,21 @@ struct AskAhead {
   RAPT_INLINE void next_turn() noexcept { at += lines * line; }
 };
 
+/// Small tiles read a panel faster than memory gives it. They ask for it 4 KiB ahead, which is what memory
+/// delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9. Where `passes`
+/// go over the same panels, each asks for its share.
+template <class T, class Arch, int V, class S, int passes>
+struct AskPanels {
+  static constexpr Size ahead = 4096 / (NR<T, Arch> * static_cast<Size>(sizeof(S)));
+  Panels<S> panels;
+  Size s, steps;
+
+  RAPT_INLINE void step(Size i) const noexcept {
+    if (i % passes == 0) panels.template prefetch<T, Arch, V>(s + i / passes, steps);
+  }
+  RAPT_INLINE void next_turn() noexcept { s += turn / passes; }
+};
+
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                            Size s) noexcept {
@@ -131,20 +170,15 @@ RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
   }
 }
 
-/// sum[r][v] += a[r, s] * b[s, v] for s = 0 .. steps-1. a: row r at r * a_stride.
-template <class Step, class T, class Arch, int R, int V, class S, class Ask = AskNothing>
-RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
-                              Size steps, Ask ask = {}) noexcept {
-  // Small tiles read a panel faster than memory gives it. They ask for it 4 KiB ahead, which is what memory
-  // delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9.
-  constexpr bool asks = R <= half_tile;
-  constexpr Size ahead = 4096 / (NR<T, Arch> * static_cast<Size>(sizeof(S)));
+/// sum[r][v] += a[r, s] * b[s, v] for s = 0 .. steps-1, asking meanwhile. a: row r at r * a_stride.
+template <class Step, class T, class Arch, int R, int V, class S, class Ask>
+RAPT_INLINE void add_steps(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                           Size steps, Ask ask) noexcept {
   Size s = 0;
 #pragma GCC unroll 1
   for (; s + turn <= steps; s += turn) {
 #pragma GCC unroll 4
     for (Size i = 0; i < turn; ++i) {
-      if constexpr (asks) b.template prefetch<T, Arch, V>(s + i + ahead, steps);
       ask.step(i);
       tile_step<Step>(acc, a, a_stride, b, s + i);
     }
@@ -152,6 +186,41 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
   }
 #pragma GCC unroll 1
   for (; s < steps; ++s) tile_step<Step>(acc, a, a_stride, b, s);
+}
+
+/// The same for more sums than registers: the first half of the rows reads a run of steps from memory, the
+/// second from L1.
+template <class Step, class T, class Arch, int R, int V, class S>
+RAPT_INLINE void add_by_halves(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                               Size steps) noexcept {
+  using Ask = AskPanels<T, Arch, V, S, 2>;
+  constexpr int half = R / 2;
+  constexpr Size run = Ask::ahead;
+#pragma GCC unroll 1
+  for (Size first = 0; first < steps; first += run) {
+    const Size count = first + run < steps ? run : steps - first;
+#pragma GCC unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+      Accumulators<T, Arch, half, V> rows = acc.template rows<half>(pass * half);
+      add_steps<Step>(rows, a + pass * half * a_stride + first, a_stride, b.from(first), count,
+                      Ask{b, first + Ask::ahead + pass * run / 2, steps});
+      acc.set_rows(pass * half, rows);
+    }
+  }
+}
+
+/// sum[r][v] += a[r, s] * b[s, v] for s = 0 .. steps-1. a: row r at r * a_stride.
+template <class Step, class T, class Arch, int R, int V, class S>
+RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                              Size steps) noexcept {
+  if constexpr (R > half_tile) {
+    add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
+  } else if constexpr (V <= vectors_at_once<R>) {
+    using Ask = AskPanels<T, Arch, V, S, 1>;
+    add_steps<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
+  } else {
+    add_by_halves<Step>(acc, a, a_stride, b, steps);
+  }
 }
 
 /// The same, asking for what is ahead where there is anything and the tile leaves the time. (A loop of its
@@ -162,19 +231,22 @@ RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
   if constexpr (R == MR && V == vectors_at_once<R>) {
     using Ask = AskAhead<T, Arch>;
     if (const char* at = ahead.take(steps / turn * Ask::lines * Ask::line); at != nullptr) {
-      tile_product<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
+      add_steps<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
       return;
     }
   }
   tile_product<FusedStep>(acc, a, a_stride, b, steps);
 }
 
-/// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then NV, then one.
+/// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then half of that,
+/// down to one.
 template <int V, class Body>
 RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noexcept {
 #pragma GCC unroll 1
   for (; first + V <= vectors; first += V) body.template operator()<V>(first);
-  if constexpr (V > NV)
+  if constexpr (V > 2 * NV)
+    for_vectors<V / 2>(vectors, body, first);
+  else if constexpr (V > NV)
     for_vectors<NV>(vectors, body, first);
   else if constexpr (V > 1)
     for_vectors<1>(vectors, body, first);

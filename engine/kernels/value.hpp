@@ -81,12 +81,9 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
   const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
-  for_vectors<vectors_at_once<R>>(
+  for_vectors<streamed_vectors<T, S, R>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
         const Panels<S> v = value_panels<T, S, Arch>(args, vector);
-        const auto from = [&](Size key) __attribute__((always_inline)) {
-          return Panels<S>{v.at + key * v.step_stride, v.panel_stride, v.step_stride};
-        };
         // Out of line, and on a copy: taking the accumulators' own address would keep them out of registers.
         const auto ragged = [&](Accumulators<T, Arch, R, V> & sums, KeyRange keys)
             __attribute__((always_inline)) {
@@ -97,10 +94,10 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         Accumulators<T, Arch, R, V> acc;
         acc.clear();
         if (all.lo < common.lo) ragged(acc, {all.lo, common.lo});
-        fused_product(acc, w + common.lo, score_stride<T>, from(common.lo), common.hi - common.lo,
+        fused_product(acc, w + common.lo, score_stride<T>, v.from(common.lo), common.hi - common.lo,
                       *args.ahead);
         if constexpr (R > 1) {
-          if (staircase) staircase_keys(acc, w + common.hi, from(common.hi));
+          if (staircase) staircase_keys(acc, w + common.hi, v.from(common.hi));
         }
         if (!staircase && common.hi < all.hi) ragged(acc, {common.hi, all.hi});
         T* to = acc_rows + vector * width<T, Arch>;
@@ -117,7 +114,7 @@ template <class T, class S, class Arch>
 void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size count, RowJoin<T> how,
                T* acc_row) noexcept {
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
-  for_vectors<vectors_at_once<1>>(
+  for_vectors<streamed_vectors<T, S, 1>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
         const Panels<S> v = value_panels<T, S, Arch>(args, vector);
         Accumulators<T, Arch, 1, V> acc;
