@@ -17,13 +17,20 @@ double fma_peak(const Shape& shape) {
                                    : measure::fma_peak<float>(shape.threads);
 }
 
+// Of as many bytes as the case reads of K and V; 0 where that is not what it waits for.
+double read_bandwidth(const Case& subject, const Shape& shape) {
+  return subject.kv_bytes > 0
+             ? measure::read_bandwidth(static_cast<std::ptrdiff_t>(subject.kv_bytes), shape.threads)
+             : 0;
+}
+
 }  // namespace
 
 void time_case(benchmark::State& state, Case& subject, const Shape& shape) {
   const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism,
                                     static_cast<std::size_t>(shape.threads));
   tbb::task_arena arena(shape.threads);
-  const double peak_before = fma_peak(shape);
+  const double peak_before = fma_peak(shape), bandwidth_before = read_bandwidth(subject, shape);
   double seconds = 0;
   arena.execute([&] {
     const double start = now(shape.threads);
@@ -37,8 +44,7 @@ void time_case(benchmark::State& state, Case& subject, const Shape& shape) {
     state.counters["peak_share"] = subject.flop / each / peak;
   }
   if (subject.kv_bytes > 0) {
-    const double bandwidth =
-        measure::read_bandwidth(static_cast<std::ptrdiff_t>(subject.kv_bytes), shape.threads);
+    const double bandwidth = (bandwidth_before + read_bandwidth(subject, shape)) / 2;
     state.counters["bandwidth_share"] = subject.kv_bytes / each / bandwidth;
   }
   // The textbook loops run on one thread, whatever the case ran on.
