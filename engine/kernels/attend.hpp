@@ -58,7 +58,6 @@ struct AttendTile {
       plain_rows();
     }
     values();
-    if (args.finishes) divide_rows();
   }
 
  private:
@@ -134,9 +133,11 @@ struct AttendTile {
     if (state.seen[i] == 0) {
       state.row_max[i] = block.max;
       state.row_sum[i] = block.sum;
-      joins[r].how = Join::take;
+      joins[r].how = args.finishes ? Join::finish : Join::take;
+      if (args.finishes) joins[r].sum = divisor_of<T, Arch>(block.sum);
     } else {
-      joins[r] = {Join::fold, fold_sums<T, Arch>(state.row_max[i], state.row_sum[i], block.max, block.sum)};
+      joins[r].how = Join::fold;
+      joins[r].by = fold_sums<T, Arch>(state.row_max[i], state.row_sum[i], block.max, block.sum);
     }
     state.seen[i] += count;
     state.last_seen[i] = args.block_start + last;
@@ -163,15 +164,6 @@ struct AttendTile {
   RAPT_INLINE void values() noexcept {
     value_tile<T, S, Arch, R>(args, s, all, common, rows, joins,
                               args.state.acc + first * args.state.acc_stride);
-  }
-
-  RAPT_INLINE void divide_rows() noexcept {
-    const Size last = first + (R == half_tile ? live_rows : R);
-#pragma GCC unroll 1
-    for (Size i = first; i < last; ++i) {
-      T* const acc = args.state.acc + i * args.state.acc_stride;
-      if (args.state.seen[i] > 0) divide<T, Arch>(acc, args.state.row_sum[i], acc, args.v_dim);
-    }
   }
 };
 

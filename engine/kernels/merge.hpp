@@ -74,6 +74,15 @@ template <class T, class Arch>
 inline constexpr bool newton_pays = has_fma &&
                                     sizeof(T) * width<T, Arch> > (std::is_same_v<T, float> ? 32 : 16);
 
+template <class T>
+struct Divisor {
+  T divisor, reciprocal;  // RN(1 / divisor), where it is used
+};
+template <class T, class Arch>
+RAPT_INLINE Divisor<T> divisor_of(T divisor) noexcept {
+  return {divisor, newton_pays<T, Arch> ? T(1) / divisor : T(0)};
+}
+
 /// Many correctly rounded quotients by one divisor, three cycles a vector: r = RN(1/d) once; then two Newton
 /// steps on q = a r make q faithful and, by Markstein's theorem, a / d to the last bit (Muller et al.,
 /// Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as no remainder underflows: other
@@ -81,10 +90,10 @@ inline constexpr bool newton_pays = has_fma &&
 template <class T, class Arch>
 class Quotients {
  public:
-  explicit RAPT_INLINE Quotients(T divisor) noexcept
-      : divisor_(divisor),
-        reciprocal_(simd::broadcast<Arch>(T(1) / divisor)),
-        tame_(newton_pays<T, Arch> && divisor >= T(0.5) && divisor <= T(0x1p40)) {}
+  explicit RAPT_INLINE Quotients(Divisor<T> by) noexcept
+      : divisor_(by.divisor),
+        reciprocal_(simd::broadcast<Arch>(by.reciprocal)),
+        tame_(newton_pays<T, Arch> && by.divisor >= T(0.5) && by.divisor <= T(0x1p40)) {}
 
   /// All of a share one look at their range.
   template <std::size_t V>
@@ -125,7 +134,7 @@ class Quotients {
 template <class T, class Arch>
 void divide(const T* acc, T row_sum, T* out, Size v_dim) noexcept {
   constexpr Size w = width<T, Arch>;
-  const Quotients<T, Arch> by(row_sum);
+  const Quotients<T, Arch> by(divisor_of<T, Arch>(row_sum));
   for_vectors<4>(
       v_dim / w, [&]<int V>(Size vector) __attribute__((always_inline)) {
         Batch<T, Arch> x[V];
@@ -143,7 +152,7 @@ void finish_weights(T* weights, Size keys, T block_max, T row_max, T row_sum) no
   constexpr Size w = width<T, Arch>;
   const Batch<T, Arch> down = simd::broadcast<Arch>(block_max - row_max);
   const Batch<T, Arch> zero = simd::broadcast<Arch>(T(0));  // -0, the mark of a hidden key, becomes +0
-  const Quotients<T, Arch> by(row_sum);
+  const Quotients<T, Arch> by(divisor_of<T, Arch>(row_sum));
   for_vectors<4>(
       keys / w, [&]<int V>(Size vector) __attribute__((always_inline)) {
         Batch<T, Arch> x[V];

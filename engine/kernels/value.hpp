@@ -7,19 +7,36 @@
 
 namespace rapt::kernels {
 
-/// How a tile's sums join its rows: the first block is taken as it is, a later one is folded, a row with no
-/// seen key is left alone.
-enum class Join : unsigned char { none, take, fold };
+/// How a tile's sums join its rows: the first block is taken as it is, a later one is folded, the only one is
+/// divided by the row's sum; a row with no seen key is left alone.
+enum class Join : unsigned char { none, take, fold, finish };
 template <class T>
 struct RowJoin {
   Join how;
-  FoldFactors<T> by;
+  FoldFactors<T> by;  // fold
+  Divisor<T> sum;     // finish
 };
 
-template <class T, class Arch>
-RAPT_INLINE void join(RowJoin<T> row, T* acc, const Batch<T, Arch>& sum) noexcept {
-  if (row.how == Join::take) simd::store(acc, sum);
-  if (row.how == Join::fold) simd::store(acc, fold_acc<T, Arch>(simd::load<Arch>(acc), sum, row.by));
+template <class T, class Arch, std::size_t V>
+RAPT_INLINE void join(const RowJoin<T>& row, T* acc, const Batch<T, Arch> (&sums)[V]) noexcept {
+  constexpr Size w = width<T, Arch>;
+  if (row.how == Join::take) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v) simd::store(acc + static_cast<Size>(v) * w, sums[v]);
+  } else if (row.how == Join::fold) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v) {
+      T* const at = acc + static_cast<Size>(v) * w;
+      simd::store(at, fold_acc<T, Arch>(simd::load<Arch>(at), sums[v], row.by));
+    }
+  } else if (row.how == Join::finish) {
+    Batch<T, Arch> quotients[V];
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v) quotients[v] = sums[v];
+    Quotients<T, Arch>(row.sum).divide(quotients);
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v) simd::store(acc + static_cast<Size>(v) * w, quotients[v]);
+  }
 }
 
 /// Whether each row sees exactly one key more than the row before: a causal tile, whose lower edge is a
@@ -102,16 +119,13 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         if (!staircase && common.hi < all.hi) ragged(acc, {common.hi, all.hi});
         T* to = acc_rows + vector * width<T, Arch>;
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-          for (int x = 0; x < V; ++x)
-            join<T, Arch>(joins[r], to + r * args.state.acc_stride + x * width<T, Arch>, acc.sum[r][x]);
+        for (int r = 0; r < R; ++r) join<T, Arch>(joins[r], to + r * args.state.acc_stride, acc.sum[r]);
       });
 }
 
 /// One row that does not see every key of its range: its own keys, in position order.
 template <class T, class S, class Arch>
-void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size count, RowJoin<T> how,
+void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size count, const RowJoin<T>& how,
                T* acc_row) noexcept {
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
   for_vectors<streamed_vectors<T, S, 1>>(
@@ -127,9 +141,7 @@ void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size
 #pragma GCC unroll 16
           for (int x = 0; x < V; ++x) acc.sum[0][x] = simd::fma(left, right[x], acc.sum[0][x]);
         }
-#pragma GCC unroll 16
-        for (int x = 0; x < V; ++x)
-          join<T, Arch>(how, acc_row + (vector + x) * width<T, Arch>, acc.sum[0][x]);
+        join<T, Arch>(how, acc_row + vector * width<T, Arch>, acc.sum[0]);
       });
 }
 
