@@ -2,6 +2,7 @@
 
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,9 @@ void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
     for (std::ptrdiff_t item = 0; item < items; ++item) body(self, 0, item);
     return;
   }
+  // The caller's own context may be cancelled, by an exception in another of its tasks too, and the tasks in
+  // it are then dropped: a call that has begun is done whole.
+  tbb::task_group_context context(tbb::task_group_context::isolated);
   // One task a slot, each taking the next item: items keep their order and a slow worker takes fewer of them.
   // Its first store and last load order tasks and caller once more: ThreadSanitizer, to which oneTBB is a
   // black box, sees that only.
@@ -50,7 +54,7 @@ void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
             for (std::ptrdiff_t item = next++; item < items; item = next++) body(self, slot, item);
           }
         },
-        tbb::simple_partitioner());
+        tbb::simple_partitioner(), context);
   });
   static_cast<void>(next.load(std::memory_order_acquire));
 }

@@ -24,8 +24,8 @@ void run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
 
 /// Calls body(slot, item) once for each item in [0, items), in the caller's arena. Items start in ascending
 /// order, so the heavy ones go first; a slot in [0, slots) is never in use twice at a time. body must not
-/// throw. Work that a caller of rapt has queued in the same arena never runs inside (isolated), and nothing
-/// of an answer may depend on slot.
+/// throw. Work that a caller of rapt has queued in the same arena never runs inside (isolated), no item is
+/// left out where the caller's tasks are cancelled, and nothing of an answer may depend on slot.
 template <class Body>
 void run_items(std::ptrdiff_t items, std::ptrdiff_t slots, Body&& body) {
   using Plain = std::remove_reference_t<Body>;

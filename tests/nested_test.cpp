@@ -2,6 +2,7 @@
 #include <rapt/attention.hpp>
 
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_group.h>
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -60,4 +61,20 @@ TEST_CASE("a call runs no other work of the caller, who may hold a lock or be in
   });
   CHECK(calls == 4);
   CHECK(interrupted == 0);
+}
+
+TEST_CASE("a call in a task of the caller that is cancelled is done whole", "[threads]") {
+  const std::string expected = everything();
+  with_threads(3, [&] {
+    tbb::task_group_context cancelled;
+    std::string answer;
+    tbb::parallel_for(
+        0, 1,
+        [&](int) {
+          cancelled.cancel_group_execution();
+          answer = everything();
+        },
+        cancelled);
+    CHECK(answer == expected);
+  });
 }
