@@ -22,6 +22,8 @@ struct BlockRange {
 
 template <class T, class S>
 class AttentionRun {
+  using Rows = RowBlock<AttentionCall<T, S>>;
+
  public:
   explicit AttentionRun(const AttentionCall<T, S>& call) : call_(call) {
     double keys = 0, pairs = 0;
@@ -82,7 +84,7 @@ class AttentionRun {
     if (plan_.schedule != Schedule::split) return;
     parts_left_ = memory.take<Size>(call_.shape.heads());
     for (Size block = 0; block < call_.shape.heads() * most_blocks_; ++block)
-      partials_.push_back(RowBlock<AttentionCall<T, S>>::carve_state(call_, capacity(), memory));
+      partials_.push_back(Rows::carve_state(call_, capacity(), memory));
   }
 
   /// A wave of KV heads at a time: pack all their blocks, then attend from all their row blocks.
@@ -120,14 +122,14 @@ class AttentionRun {
         [&](Size slot, Size head, Size part) {
           const kernels::RowState<T>& partial =
               partials_[static_cast<std::size_t>(head * most_blocks_ + part)];
-          RowBlock<AttentionCall<T, S>>::clear_state(partial, capacity());
+          Rows::clear_state(partial, capacity());
           const Size block = blocks(head).begin + part;
           if (block >= blocks(head).end) return;
-          RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
+          Rows& rows = gathered(slot, head, 0);
           rows.attend(block, stream(head, block, slot), partial);
         },
         [&](Size slot, Size head) {
-          RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, 0);
+          Rows& rows = gathered(slot, head, 0);
           rows.prefill();
           for (Size part = 0; part < most_blocks_; ++part)
             rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + part)]);
@@ -138,7 +140,7 @@ class AttentionRun {
   /// One row block from start to end. keys(block) gives a packed block.
   template <class Keys>
   void attend_rows(Size slot, Size head, Size first, Keys&& keys) noexcept {
-    RowBlock<AttentionCall<T, S>>& rows = gathered(slot, head, first);
+    Rows& rows = gathered(slot, head, first);
     rows.prefill();
     const Offered offered = rows.offered();
     for (Size block = offered.begin / block_keys; block * block_keys < offered.end; ++block)
@@ -146,12 +148,13 @@ class AttentionRun {
     rows.finish();
   }
 
-  RowBlock<AttentionCall<T, S>>& gathered(Size slot, Size head, Size first) noexcept {
-    RowBlock<AttentionCall<T, S>>& rows = row_blocks_[static_cast<std::size_t>(slot)];
+  Rows& gathered(Size slot, Size head, Size first) noexcept {
+    Rows& rows = row_blocks_[static_cast<std::size_t>(slot)];
     rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
                 std::min(first + plan_.row_block, call_.shape.rows()));
     return rows;
   }
+
   /// What a head reads and writes, where each array is one run of memory and all of it leaves room in L2.
   kernels::Ahead memory_of_head(Size head) const noexcept {
     constexpr Size most_bytes = 1 << 18, page = 4096;
@@ -174,6 +177,7 @@ class AttentionRun {
     add(call_.out), add(call_.q), add(call_.v), add(call_.k);
     return ahead;
   }
+
   void pack(Size head, Size block, T* memory) const noexcept {
     pack_key_block(call_, head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, block, memory);
   }
@@ -188,7 +192,7 @@ class AttentionRun {
   /// Counted where the work was done; K and V bytes by the union of what rows are offered, which has no gaps.
   AttentionReport report() const noexcept {
     AttentionReport report;
-    for (const RowBlock<AttentionCall<T, S>>& rows : row_blocks_) {
+    for (const Rows& rows : row_blocks_) {
       report.dot_products += rows.counts().offered + rows.skipped_pairs();
       report.visible_pairs += rows.counts().offered - rows.counts().hidden;
     }
@@ -205,10 +209,10 @@ class AttentionRun {
   Size most_blocks_ = 0;
   AttentionPlan plan_{};
   Size slots_ = 1;
-  std::vector<RowBlock<AttentionCall<T, S>>> row_blocks_;  // [slots]
-  std::vector<T*> key_blocks_;                             // packed: [wave][most_blocks]; else [slots]
-  std::vector<kernels::RowState<T>> partials_;             // split: [heads][most_blocks]
-  Size* parts_left_ = nullptr;                             // split: [heads]
+  std::vector<Rows> row_blocks_;                // [slots]
+  std::vector<T*> key_blocks_;                  // packed: [wave][most_blocks]; else [slots]
+  std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
+  Size* parts_left_ = nullptr;                  // split: [heads]
 };
 
 template <class T, class S>
