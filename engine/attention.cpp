@@ -36,7 +36,7 @@ class AttentionRun {
       pairs += offered * static_cast<double>(call.shape.n_heads * call.shape.q_len);
     }
     const Size head_bytes =
-        element_count(most_blocks_, key_block_elements(call) * static_cast<Size>(sizeof(T)));
+        element_count(most_blocks_, element_count(key_block_elements(call), static_cast<Size>(sizeof(T))));
     plan_ = plan_attention(call.shape, most_blocks_, head_bytes, call.options.weights || call.options.scores);
     const double dims = static_cast<double>(call.shape.head_dim + call.shape.v_dim);
     // Of a few rows, packing K and V is most of the work.

@@ -15,10 +15,11 @@ struct KeyBlock {
   Size v_stride, v_key_stride;
 };
 
-/// Elements of a packed block, K and V.
+/// Elements of a packed block, K and V, about to be allocated.
 template <class T, class S>
-Size key_block_elements(const AttentionCall<T, S>& call) noexcept {
-  return kernels::block_keys * (call.shape.head_dim + round_up(call.shape.v_dim, call.kernels.NR));
+Size key_block_elements(const AttentionCall<T, S>& call) {
+  return element_count(kernels::block_keys,
+                       call.shape.head_dim + round_up(call.shape.v_dim, call.kernels.NR));
 }
 
 /// A block that was packed into `memory`.

@@ -17,7 +17,7 @@ auto RowBlock<Call>::carve_state(const Call& call, Size capacity, Carver& memory
   state.acc_stride = acc_stride;
   state.row_max = memory.take<T>(capacity);
   state.row_sum = memory.take<T>(capacity);
-  state.acc = memory.take<T>(capacity * acc_stride);
+  state.acc = memory.take<T>(element_count(capacity, acc_stride));
   state.seen = memory.take<Size>(capacity);
   state.last_seen = memory.take<Size>(capacity);
   return state;
@@ -45,7 +45,8 @@ bool weights_leave_caches(const Call& call) noexcept {
 template <class Call>
 RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
     : call_(call),
-      q_copy_(memory.take<T>(round_up(capacity, kernels::row_multiple) * copied_q_stride(call))),
+      q_copy_(
+          memory.take<T>(element_count(round_up(capacity, kernels::row_multiple), copied_q_stride(call)))),
       row_(memory.take<kernels::AttendRow>(capacity)),
       place_(memory.take<Place>(capacity)),
       state_(carve_state(call, capacity, memory)),
@@ -56,7 +57,7 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
     row_options_ = memory.take<kernels::RowOptions<T>>(capacity);
   if (options.weights) {
     key_blocks_ = (call.shape.kv_len + block_keys - 1) / block_keys;
-    block_max_ = memory.take<T>(capacity * key_blocks_);
+    block_max_ = memory.take<T>(element_count(capacity, key_blocks_));
     if (weights_leave_caches(call))
       streamed_weights_ = memory.take<T>(element_count(capacity, call.shape.kv_len));
   }
