@@ -11,7 +11,6 @@
 #include "checked.hpp"
 #include "float_mode.hpp"
 #include "normal.hpp"
-#include "overlap.hpp"
 #include "run.hpp"
 #include "shape_text.hpp"
 #include "view_checks.hpp"
@@ -185,15 +184,15 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
                         " are beyond the learned table of max_seq_len " +
                         std::to_string(options_.max_seq_len));
   }
-  if (share_memory(out, token_table()) || share_memory(out, position_table())) {
-    throw invalid_input("forward: out overlaps a table of the embedding");
-  }
 }
 
 template <class Id>
 void Embedding::write_rows(View<const Id, 2> ids, View<float, 3> out, std::int64_t first_position) const {
   const StandardFloatMode mode;
-  const std::array from{footprint("forward: ids", {"batch", "seq_len"}, ids)};
+  constexpr const char* table = "a table of the embedding";
+  const std::array from{footprint("forward: ids", {"batch", "seq_len"}, ids),
+                        footprint(table, {"vocab_size", "hidden_dim"}, token_table()),
+                        footprint(table, {"max_seq_len", "hidden_dim"}, position_table())};
   require_forward(ids.extents, out, first_position);
   require_apart(from, std::array{footprint("forward: out", {"batch", "seq_len", "hidden_dim"}, out)});
   const std::ptrdiff_t batch = ids.extents[0];
@@ -217,7 +216,7 @@ void Embedding::write_rows(View<const Id, 2> ids, View<float, 3> out, std::int64
   }
 
   // An item is a block of positions of one sequence; sequences that share a block follow each other, so that
-  // its position rows stay in cache. Moving an element costs the time of some 8 flop.
+  // its position rows stay in cache.
   const std::ptrdiff_t block = std::max<std::ptrdiff_t>(1, position_block_floats / hidden_dim);
   const std::ptrdiff_t items = (seq_len + block - 1) / block * batch;
   const double moved =

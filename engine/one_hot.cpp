@@ -5,7 +5,10 @@
 #include <rapt/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+
+#include "view_checks.hpp"
 
 namespace rapt {
 
@@ -30,6 +33,7 @@ void OneHotTable::vectors(View<double, 2> out) const {
                         std::to_string(out.extents[1]) + "], expected [" + std::to_string(size()) + ", " +
                         std::to_string(size()) + "]");
   }
+  require_apart({}, std::array{footprint("vectors: out", {"words", "words"}, out)});
   for (std::ptrdiff_t i = 0; i < size(); ++i) {
     for (std::ptrdiff_t j = 0; j < size(); ++j) out(i, j) = i == j ? 1.0 : 0.0;
   }

@@ -2,6 +2,8 @@
 #include <rapt/embedding.hpp>
 #include <rapt/error.hpp>
 
+#include "view_checks.hpp"
+
 namespace rapt {
 
 std::vector<std::int64_t> encode(std::string_view text, bool bos, bool eos) {
@@ -14,6 +16,7 @@ std::vector<std::int64_t> encode(std::string_view text, bool bos, bool eos) {
 }
 
 std::string decode(View<const std::int64_t, 1> ids) {
+  footprint("decode: ids", {"len"}, ids);
   std::string text;
   text.reserve(static_cast<std::size_t>(ids.extents[0]));
   for (std::ptrdiff_t t = 0; t < ids.extents[0]; ++t) {

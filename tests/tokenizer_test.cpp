@@ -45,6 +45,9 @@ TEST_CASE("decode leaves out special ids and reads backwards through a negative 
 TEST_CASE("decode names the first id that is no token, and its place") {
   CHECK_THROWS_WITH(decode(view_of({76, 260, -1})), Contains("ids[1] is 260") && Contains("below 260"));
   CHECK_THROWS_AS(decode(view_of({-1})), invalid_input);
+  const std::int64_t id = 76;
+  CHECK_THROWS_WITH(decode({&id, {-1}, {1}}), "decode: ids: len -1, expected at least 0");
+  CHECK_THROWS_WITH(decode({nullptr, {1}, {1}}), "decode: ids: its data is null, expected elements");
 }
 
 TEST_CASE("one-hot words are sorted by unsigned bytes and told apart once") {

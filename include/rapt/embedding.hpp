@@ -28,7 +28,8 @@ inline constexpr std::int64_t byte_vocab_size = first_byte_id + 256;
 RAPT_API std::vector<std::int64_t> encode(std::string_view text, bool bos = false, bool eos = false);
 
 /// The bytes of ids [T], special ids leaving nothing: decode(encode(text, ...)) is text.
-/// Throws invalid_input naming the first id below 0 or from byte_vocab_size on, and its place. Linear time.
+/// Any stride. Throws invalid_input naming the first id below 0 or from byte_vocab_size on, and its place.
+/// Linear time.
 RAPT_API std::string decode(View<const std::int64_t, 1> ids);
 
 /// The distinct words of a text in ascending order of their unsigned bytes (digits < upper case < lower case
@@ -46,7 +47,8 @@ class RAPT_API OneHotTable {
   /// The place of a word, in [0, size()). Throws invalid_input when the table does not hold it. log size()
   /// comparisons.
   std::ptrdiff_t index_of(std::string_view word) const;
-  /// Writes the vectors of all words: out [size(), size()], the identity matrix.
+  /// Writes the vectors of all words: out [size(), size()], the identity matrix; any strides, distinct
+  /// elements. Throws invalid_input for another shape, nothing written.
   void vectors(View<double, 2> out) const;
 
  private:
@@ -109,8 +111,8 @@ class RAPT_API Embedding {
   /// - 1). T may be max_seq_len and may be 0 (nothing is written). Positions from max_seq_len on, which only
   /// a first_position reaches, are the closed form for Position::sinusoidal and refused for
   /// Position::learned. Throws invalid_input, out untouched, for a T above max_seq_len, shapes that differ, a
-  /// negative first_position, or an out that overlaps a table. Cost: reads two rows and writes one for each
-  /// token; runs at memory speed.
+  /// negative first_position, or an out that overlaps ids or a table. Cost: reads two rows and writes one for
+  /// each token; runs at memory speed.
   void forward(View<const std::int64_t, 1> ids, View<float, 2> out, std::int64_t first_position = 0) const;
   void forward(View<const std::int32_t, 1> ids, View<float, 2> out, std::int64_t first_position = 0) const;
   void forward(View<const std::int64_t, 2> ids, View<float, 3> out, std::int64_t first_position = 0) const;
