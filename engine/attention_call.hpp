@@ -3,12 +3,12 @@
 
 #include <rapt/attention.hpp>
 
-#include <cmath>
 #include <vector>
 
 #include "kernels/kernel_table.hpp"
 #include "mask.hpp"
 #include "plan.hpp"
+#include "score_factors.hpp"
 #include "widen.hpp"
 
 namespace rapt {
@@ -22,19 +22,6 @@ View<E, 4> broadcast_to(View<E, 4> view, const std::array<std::ptrdiff_t, 4>& ex
   }
   return view;
 }
-
-/// What multiplies a dot product: scale and c = scale * log2 e, both rounded from the double scale.
-template <class T>
-struct ScoreFactors {
-  T scale, c;
-
-  ScoreFactors(const std::optional<double>& given, std::ptrdiff_t head_dim) noexcept {
-    constexpr double log2e = 1.4426950408889634;
-    const double exact = given.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
-    scale = static_cast<T>(exact);
-    c = static_cast<T>(exact * log2e);
-  }
-};
 
 /// T is the type of q, out and the arithmetic; S the storage of k and v.
 template <class T, class S>

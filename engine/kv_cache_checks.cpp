@@ -78,8 +78,8 @@ void check_queries(const KvFacts& cache, const Footprint& q, const Footprint& ou
       !checked_product({q.extents[0], q.extents[1], q.extents[2], std::min(visible, cache.ring.window)}))
     refuse("q", named(q, 2) + " times its visible keys for every head does not fit in 63 bits");
 
-  if (scale && !std::isfinite(*scale)) refuse("scale", number_text(*scale) + ", expected a finite number");
   const bool is_double = options.dtype == KvDtype::f64;
+  is_double ? require_scale<double>(scale) : require_scale<float>(scale);
   const double cap = is_double ? softcap : static_cast<double>(static_cast<float>(softcap));
   if (!(std::isfinite(cap) && cap >= 0) || (cap == 0 && softcap != 0)) {
     refuse("softcap", number_text(softcap) + ", expected a finite number of at least 0" +

@@ -43,8 +43,7 @@ void require_countable(const Footprint& q, const Footprint& k, const Footprint& 
 
 template <class T>
 void require_numbers(const AttentionOptions<T>& options) {
-  if (options.scale && !std::isfinite(*options.scale))
-    refuse("scale", number_text(*options.scale) + ", expected a finite number");
+  require_scale<T>(options.scale);
   if (options.softcap && !(std::isfinite(*options.softcap) && *options.softcap >= 0)) {
     refuse("softcap", number_text(*options.softcap) + ", expected a finite number of at least 0");
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "aliasing.hpp"
+#include "score_factors.hpp"
 
 namespace rapt {
 
@@ -52,6 +53,15 @@ std::string named(const Footprint& view, std::size_t axis);
 
 void require_positive(const Footprint& view, std::size_t axis);
 void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis);
+
+/// Refuses a scale that is not finite, or that is not in T once it is multiplied by log2 e.
+template <class T>
+void require_scale(const std::optional<double>& scale) {
+  if (!scale || std::isfinite(ScoreFactors<T>(scale, 1).c)) return;
+  const char* const where = sizeof(T) == sizeof(float) ? "single" : "double";
+  refuse("scale", number_text(*scale) + ", expected a finite number" +
+                      (std::isfinite(*scale) ? std::string(" times log2 e in ") + where + " precision" : ""));
+}
 
 /// Refuses an output that names an element twice or shares memory with an input or another output.
 void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs);

@@ -119,6 +119,8 @@ TEST_CASE("a cache refuses masks, numbers and rotations that it cannot use") {
         "query_mask: q_len 3 does not match q: q_len 2");
   CHECK(attend(valid.cache, valid, {.scale = std::numeric_limits<double>::infinity()}) ==
         "scale: inf, expected a finite number");
+  CHECK(query(valid.cache, valid, {.scale = -1e300}) ==
+        "scale: -1e+300, expected a finite number times log2 e in single precision");
   CHECK(query(valid.cache, valid, {.softcap = -1}) ==
         "softcap: -1, expected a finite number of at least 0 in single precision");
   CHECK(query(valid.cache, valid, {.softcap = 1e300}) ==

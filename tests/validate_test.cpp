@@ -119,6 +119,8 @@ TEST_CASE("validate: numbers") {
   CHECK(spoiled([](auto& o) { o.scale = std::numeric_limits<double>::quiet_NaN(); }) ==
         "scale: nan, expected a finite number");
   CHECK(spoiled([](auto& o) { o.scale = -infinity; }) == "scale: -inf, expected a finite number");
+  CHECK(spoiled([](auto& o) { o.scale = 3e38; }) ==
+        "scale: 3e+38, expected a finite number times log2 e in single precision");
   CHECK(spoiled([](auto& o) { o.softcap = -0.5F; }) ==
         "softcap: -0.5, expected a finite number of at least 0");
   CHECK(spoiled([](auto& o) { o.softcap = std::numeric_limits<float>::quiet_NaN(); }) ==

@@ -24,7 +24,8 @@ enum class Causal { none, top_left, bottom_right };
 /// attend". Masks combine by "and". T is the element type of q and out.
 template <class T>
 struct AttentionOptions {
-  std::optional<double> scale;  ///< multiplies q.k; default 1/sqrt(head_dim); finite, may be 0 or negative
+  std::optional<double> scale;  ///< multiplies q.k; default 1/sqrt(head_dim); finite, times log2 e in T too;
+                                ///< may be 0 or negative
   Causal causal = Causal::none;
   std::optional<std::ptrdiff_t>
       window;  ///< visible keys including the row's own; at least 1; needs a causal corner. Counts real keys.

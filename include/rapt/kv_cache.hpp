@@ -42,8 +42,9 @@ struct KvAppendOptions {
 struct KvQueryOptions {
   /// [batch, q_len]: the real rows are the last positions of their sequence, in order; the others give zeros.
   std::optional<View<const bool, 2>> query_mask = std::nullopt;
-  std::optional<double> scale = std::nullopt;  ///< multiplies q.k; default 1/sqrt(head_dim); finite
-  double softcap = 0;                          ///< cap: t -> cap * tanh(t / cap); 0 is none
+  std::optional<double> scale = std::nullopt;  ///< as in AttentionOptions
+  double softcap = 0;                          ///< cap: t -> cap * tanh(t / cap); 0 is none; finite and not
+                                               ///< negative, and not rounded to 0, in q's type
   /// Rotates each row of q at its own position.
   std::optional<RopeOptions> rope = std::nullopt;
 };
