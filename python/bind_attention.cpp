@@ -51,7 +51,13 @@ AttentionOptions<T> options_of(const Arguments& arguments, const py::object& cau
   options.scale = scale;
   options.causal = causal_of(causal, arguments);
   options.window = window;
-  if (softcap != 0.0) options.softcap = static_cast<T>(softcap);
+  if (softcap != 0.0) {
+    options.softcap = static_cast<T>(softcap);
+    if (*options.softcap == T(0)) {  // which would be none
+      throw invalid_input("softcap: " + py::repr(py::float_(softcap)).cast<std::string>() +
+                          " is 0 in single precision");
+    }
+  }
   if (arguments.key_mask) options.key_mask = arguments.key_mask->view<bool, 2>("[batch, kv_len]");
   if (arguments.key_lengths) options.key_lengths = arguments.key_lengths->view<std::ptrdiff_t, 1>("[batch]");
   if (arguments.query_mask) options.query_mask = arguments.query_mask->view<bool, 2>("[batch, q_len]");

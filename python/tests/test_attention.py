@@ -141,6 +141,10 @@ def test_a_refused_call_leaves_out_alone():
 
     refused("scale", scale=float("nan"))
     refused("softcap", softcap=-1.0)
+    refused("scale", scale=1.7e308)
+    single = [each.astype(np.float32) for each in (q, k, v)]
+    refused("scale", ValueError, *single, scale=3e38, out=None)
+    refused("softcap", ValueError, *single, softcap=1e-50, out=None)
     refused("window", window=0, causal="top_left")
     refused("window", window=3)
     refused("key_lengths", key_lengths=np.array([4, 10]))
