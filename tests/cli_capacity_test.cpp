@@ -75,6 +75,10 @@ TEST_CASE("rapt capacity --memory: the most tokens that fit") {
   CHECK(with({"--memory", "3145727"})["tokens"] == 3071);
   CHECK(with({"--memory", "1.5 KiB"})["tokens"] == 1);
   CHECK(with({"--memory", "0"})["tokens"] == 0);
+  // Padded to whole vectors, as many tokens as the payload allows would take more bytes than can be counted.
+  const json narrow = rows_of({"--layers", "1", "--heads", "1", "--head-dim", "1", "--memory", "7EiB"})[0];
+  CHECK(narrow["tokens_in_rapt"] > 0);
+  CHECK(narrow["tokens_in_rapt"] < narrow["tokens"]);
   const json row = with({"--memory", "3MiB"});
   const std::ptrdiff_t held = row["tokens_in_rapt"];
   CHECK(row["allocated_bytes"] <= 3 << 20);
@@ -162,6 +166,8 @@ TEST_CASE("rapt capacity refuses what it cannot count") {
                                                        {"--csv", "--json"},
                                                        {"--plot", "plot.gif"},
                                                        {"--tokens", "9223372036854775807"},
+                                                       {"--tokens", "1152921504606846976", "--layers", "1",
+                                                        "--heads", "1", "--head-dim", "1", "--dtype", "f16"},
                                                        {"--layers", "9223372036854775807"}}) {
     std::vector<std::string> all{"capacity"};
     all.insert(all.end(), arguments.begin(), arguments.end());

@@ -4,6 +4,7 @@
 #include <rapt/error.hpp>
 
 #include <map>
+#include <new>
 
 namespace rapt::cli {
 namespace {
@@ -60,25 +61,36 @@ Size Plan::allocated(Size tokens) const {
   KvCacheOptions cache = cache_;
   cache.capacity = tokens;
   Size bytes = 0;
-  if (__builtin_mul_overflow(kv_cache_bytes(cache), shape_.layers, &bytes))
-    throw invalid_input("layers: the bytes of all of them do not fit 64 bits");
-  return bytes;
+  try {
+    if (!__builtin_mul_overflow(kv_cache_bytes(cache), shape_.layers, &bytes)) return bytes;
+  } catch (const std::bad_alloc&) {
+    // One layer's do not.
+  }
+  throw invalid_input("tokens: the bytes of " + std::to_string(tokens) + " do not fit 64 bits");
+}
+
+bool Plan::fits(Size tokens, Size bytes) const {
+  try {
+    return allocated(tokens) <= bytes;
+  } catch (const invalid_input&) {
+    return false;
+  }
 }
 
 Size Plan::payload_tokens(Size bytes) const { return kv_tokens_that_fit(shape_, bytes); }
 
 Size Plan::allocated_tokens(Size bytes) const {
   // What is allocated is at least the payload, so no more tokens than those fit.
-  Size fits = 0, most = payload_tokens(bytes);
-  while (fits < most) {
-    const Size middle = most - (most - fits) / 2;
-    if (allocated(middle) <= bytes) {
-      fits = middle;
+  Size least = 0, most = payload_tokens(bytes);
+  while (least < most) {
+    const Size middle = most - (most - least) / 2;
+    if (fits(middle, bytes)) {
+      least = middle;
     } else {
       most = middle - 1;
     }
   }
-  return fits;
+  return least;
 }
 
 std::vector<Plan> plans_of(const CapacityQuestion& question) {

@@ -34,9 +34,10 @@ class Plan {
   std::ptrdiff_t kv_heads() const noexcept { return shape_.n_kv_heads; }
 
   std::ptrdiff_t payload(std::ptrdiff_t tokens) const;
-  /// What a KvCache for each layer allocates. Throws invalid_input or std::bad_alloc when that does not fit
-  /// 64 bits.
+  /// What a KvCache for each layer allocates. Throws invalid_input when that does not fit 64 bits.
   std::ptrdiff_t allocated(std::ptrdiff_t tokens) const;
+  /// Whether that is at most `bytes`; what cannot be counted is not.
+  bool fits(std::ptrdiff_t tokens, std::ptrdiff_t bytes) const;
   std::ptrdiff_t payload_tokens(std::ptrdiff_t bytes) const;
   /// The most tokens whose caches fit.
   std::ptrdiff_t allocated_tokens(std::ptrdiff_t bytes) const;

@@ -1,13 +1,11 @@
 #include "capacity_plot.hpp"
 
 #include <fmt/format.h>
-#include <rapt/error.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <new>
 
 #include "plot.hpp"
 #include "table.hpp"
@@ -21,24 +19,14 @@ struct Interval {
   double least, most;
 };
 
-bool can_count(const Plan& plan, Size tokens) {
-  try {
-    plan.allocated(tokens);
-    return true;
-  } catch (const invalid_input&) {
-    return false;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
 /// The tokens where the picture ends: four times all that it marks, or before the bytes leave 64 bits.
 Size end_of(const CapacityQuestion& question, const std::vector<Plan>& plans) {
   const Size asked = question.tokens.value_or(1);
   const Size fit = question.memory ? plans.back().allocated_tokens(*question.memory) : 0;
   constexpr Size least = 4096;
   Size end = std::max(least, 4 * std::min(std::max(asked, fit), std::numeric_limits<Size>::max() / 4));
-  while (end > asked && !can_count(plans.front(), end)) end = std::max(asked, end / 2);
+  while (end > asked && !plans.front().fits(end, std::numeric_limits<Size>::max()))
+    end = std::max(asked, end / 2);
   return end;
 }
 
