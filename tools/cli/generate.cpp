@@ -137,8 +137,11 @@ class StructuredNumbers final : public Numbers {
         return hot(identity, identities_[at(position)], column);
       case before:
         return position == 0 ? 0 : hot(before, identities_[at(position - 1)], column);
-      default:
-        return one_ * (position % 100) * (column - begin(place) + 1) / 100;
+      default: {
+        // In two parts, whose products fit where one_ times all the hundredths does not.
+        const std::int64_t hundredths = position % 100 * (column - begin(place) + 1);
+        return hundredths / 100 * one_ + hundredths % 100 * one_ / 100;
+      }
     }
   }
 
