@@ -201,11 +201,12 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
   if (is_empty(from)) return;
 
   // An item is a block of positions, so that an angle is computed once for all heads and sequences that stand
-  // there. Moving an element costs the time of some 8 flop, a sine and cosine that of some 200.
+  // there. A sine and cosine take the time of some 200 flop.
   constexpr std::ptrdiff_t block = 16;
   const std::ptrdiff_t items = (len + block - 1) / block;
   const double rows = static_cast<double>(batch) * static_cast<double>(len);
-  const double cost = rows * static_cast<double>(head_dim) * (8.0 * static_cast<double>(n_heads) + 100.0);
+  const double cost =
+      rows * static_cast<double>(head_dim) * (moved_element_flop * static_cast<double>(n_heads) + 100.0);
   const std::ptrdiff_t slots = worker_slots(items, cost);
   std::vector<RowRotation<T>> rotations(static_cast<std::size_t>(slots), RowRotation<T>(head_dim, options));
   run_items(items, slots, [&](std::ptrdiff_t slot, std::ptrdiff_t item) {
