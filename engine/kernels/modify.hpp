@@ -1,6 +1,6 @@
 // The scores of one row made ready for softmax the careful way: softcap, bias, ALiBi, the general mask,
 // hidden keys, and the scores asked for as a by-product (steps 2, 7 and 8 of the numeric contract). Plain
-// causal attention passes by here only for a row whose scores are infinite or NaN.
+// causal attention passes by here only for a row with an infinite or NaN y.
 #pragma once
 
 #include "kernels/exp.hpp"

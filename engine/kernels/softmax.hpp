@@ -1,4 +1,4 @@
-// The softmax of one row over one block (steps 2 to 4 of the numeric contract): scores in, weights against
+// The softmax of some rows over one block (steps 2 to 4 of the numeric contract): scores in, weights against
 // the block's own maximum out.
 #pragma once
 

@@ -17,7 +17,7 @@ std::string plain(const Cell& cell) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, cell.value);
 }
 
-const std::string padded(const std::string& text, std::size_t to, bool left) {
+std::string padded(const std::string& text, std::size_t to, bool left) {
   const std::string blanks(to - width(text), ' ');
   return left ? text + blanks : blanks + text;
 }
