@@ -62,13 +62,14 @@ struct AttentionReport {
 /// Shapes: q [batch, n_heads, q_len, head_dim], k [batch, n_kv_heads, kv_len, head_dim], v [batch,
 /// n_kv_heads, kv_len, v_dim], out [batch, n_heads, q_len, v_dim]; any strides. n_kv_heads divides n_heads;
 /// batch, q_len and kv_len may be 0. A row that sees no key gives zeros; a row that sees one key gives that v
-/// unchanged. Padded keys are compacted away: real rows have the bits of the unpadded run. out and the
-/// by-products must not overlap an input or each other. K and V may be stored as bf16 or f16 with float
-/// queries; they are converted exactly and the arithmetic is float's. Throws invalid_input (before anything
-/// is written) or std::bad_alloc (before anything is written). Cost: 2 * visible pairs * (head_dim + v_dim)
-/// flop; memory: packed K and V of the KV heads in flight, and for a thread a fixed amount and at most 24
-/// rows of weights where asked for, never q_len * kv_len. Runs in the caller's TBB arena. Re-entrant. Source:
-/// Dao et al., FlashAttention, 2022, algorithm 1, with an integer log2 reference for the real maximum.
+/// unchanged, or NaN where its score makes its weight NaN. Padded keys are compacted away: real rows have the
+/// bits of the unpadded run. out and the by-products must not overlap an input or each other. K and V may be
+/// stored as bf16 or f16 with float queries; they are converted exactly and the arithmetic is float's. Throws
+/// invalid_input or std::bad_alloc, before anything is written. Cost: 2 * visible pairs * (head_dim + v_dim)
+/// flop. Memory: packed K and V of the KV heads in flight; of at most 32 rows a KV head, a partial result for
+/// each 256 keys; with key_mask an index a key; and for a thread up to 96 rows of q and out, or 24 and their
+/// weights where asked for: never q_len * kv_len. Runs in the caller's TBB arena. Re-entrant. Source: Dao et
+/// al., FlashAttention, 2022, algorithm 1, with an integer log2 reference for the real maximum.
 RAPT_API AttentionReport attention(View<const float, 4> q, View<const float, 4> k, View<const float, 4> v,
                                    View<float, 4> out, const AttentionOptions<float>& options = {});
 RAPT_API AttentionReport attention(View<const double, 4> q, View<const double, 4> k, View<const double, 4> v,
@@ -89,14 +90,17 @@ RAPT_API std::ptrdiff_t attention_scratch_bytes(View<const double, 4> q, View<co
 
 /// slopes[h] of ALiBi (Press et al., Train Short, Test Long, 2022, section 3): for n_heads a power of two
 /// 2^(-max_bias (h+1) / n_heads); otherwise those of the next lower power of two, then every other one of the
-/// next higher. slopes: [n_heads].
+/// next higher. slopes: [n_heads], any stride. Throws invalid_input for no head or a max_bias that is not
+/// finite.
 RAPT_API void alibi_slopes(View<float, 1> slopes, double max_bias = 8.0);
 RAPT_API void alibi_slopes(View<double, 1> slopes, double max_bias = 8.0);
 
 /// Merges two attention results over disjoint keys, row by row: m = max(lse1, lse2); wi = exp(lsei - m);
 /// out = (out1 w1 + out2 w2) / (w1 + w2); lse = m + log(w1 + w2). A part with lse -inf is ignored whole, so
-/// (0, -inf) is the identity. Shapes: outs [batch, n_heads, q_len, v_dim], lses [batch, n_heads, q_len], all
-/// the same; out may be out1 or out2.
+/// (0, -inf) is the identity; two such parts give zeros. Shapes: outs [batch, n_heads, q_len, v_dim], lses
+/// [batch, n_heads, q_len], all the same; any strides. out may be out1 or out2, lse may be lse1 or lse2 (the
+/// same view), and otherwise neither shares memory with an input. Throws invalid_input, nothing written.
+/// Cost: one pass on the calling thread.
 RAPT_API void merge(View<const float, 4> out1, View<const float, 3> lse1, View<const float, 4> out2,
                     View<const float, 3> lse2, View<float, 4> out, View<float, 3> lse);
 RAPT_API void merge(View<const double, 4> out1, View<const double, 3> lse1, View<const double, 4> out2,

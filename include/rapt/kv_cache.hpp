@@ -65,7 +65,8 @@ struct KvPositions {
 
 /// Bytes that a cache of this shape allocates for keys and values: whole blocks of 256 tokens (one more with
 /// a window), values padded to whole vectors of the active ISA. At least the payload that kv_capacity()
-/// gives. Throws invalid_input as the constructor does. Constant time.
+/// gives. Throws invalid_input as the constructor does, and std::bad_alloc when the bytes do not fit
+/// std::ptrdiff_t. Constant time.
 RAPT_API std::ptrdiff_t kv_cache_bytes(const KvCacheOptions& options);
 
 /// Keys and values of `batch` sequences, and attention over them.
