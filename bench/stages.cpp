@@ -91,7 +91,7 @@ class Scores final : public StageCase<T> {
         q_(rounded<T>(head_.result.q)),
         k_(rounded<T>(head_.result.k)),
         scores_(cells(), -std::numeric_limits<T>::infinity()),
-        blocks_(shape, n_),
+        blocks_(shape.arithmetic, shape.d, n_),
         keys_(blocks_.key_panels()) {}
 
   std::string check() override {
@@ -115,7 +115,7 @@ class Scores final : public StageCase<T> {
   void textbook_head() override { textbook::scores(q_.data(), k_.data(), scores_.data(), n_, d_); }
 
   std::vector<T> q_, k_, scores_;
-  Blocks<T> blocks_;
+  measure::StageBlocks<T> blocks_;
   AlignedArray<T> keys_;
 };
 
@@ -131,7 +131,7 @@ class Weights final : public StageCase<T> {
       : Base(shape, shape.causal_pairs() * 5),
         scores_(rounded<T>(head_.result.scores)),
         weights_(cells()),
-        blocks_(shape, n_) {}
+        blocks_(shape.arithmetic, shape.d, n_) {}
 
   std::string check() override {
     run_head();
@@ -151,7 +151,7 @@ class Weights final : public StageCase<T> {
   void textbook_head() override { textbook::weights(scores_.data(), weights_.data(), n_); }
 
   std::vector<T> scores_, weights_;
-  Blocks<T> blocks_;
+  measure::StageBlocks<T> blocks_;
 };
 
 /// Stage 5: the weighted sums of the values, V's packing included.
@@ -166,7 +166,7 @@ class Output final : public StageCase<T> {
         weights_(rounded<T>(head_.result.weights)),
         v_(rounded<T>(head_.result.v)),
         out_(static_cast<std::size_t>(n_ * d_)),
-        blocks_(shape, n_),
+        blocks_(shape.arithmetic, shape.d, n_),
         values_(blocks_.value_panels()) {}
 
   std::string check() override {
@@ -186,7 +186,7 @@ class Output final : public StageCase<T> {
   void textbook_head() override { textbook::output(weights_.data(), v_.data(), out_.data(), n_, d_); }
 
   std::vector<T> weights_, v_, out_;
-  Blocks<T> blocks_;
+  measure::StageBlocks<T> blocks_;
   AlignedArray<T> values_;
 };
 
@@ -208,7 +208,7 @@ class Decode final : public StageCase<T> {
         v_(rounded<T>(head_.result.v)),
         out_(q_.size()),
         scores_(static_cast<std::size_t>(g_ * (n_ + g_))),
-        blocks_(shape, n_ + g_),
+        blocks_(shape.arithmetic, shape.d, n_ + g_),
         keys_(blocks_.key_panels()),
         values_(blocks_.value_panels()) {
     k_.resize(static_cast<std::size_t>((n_ + g_) * d_));
@@ -245,7 +245,7 @@ class Decode final : public StageCase<T> {
   }
 
   std::vector<T> q_, k_, v_, out_, scores_;
-  Blocks<T> blocks_;
+  measure::StageBlocks<T> blocks_;
   AlignedArray<T> keys_, values_;
 };
 

@@ -15,10 +15,6 @@ namespace {
 
 constexpr const char* head_axes = "[batch, heads, tokens, head_dim]";
 
-std::string quoted(const char* name, std::ptrdiff_t value) {
-  return std::string(name) + " " + std::to_string(value);
-}
-
 void require_4d(const Array& array) {
   if (array.ndim() == 4) return;
   throw invalid_input(std::string(array.name()) + ": shape " + array.shape_text() + ", expected 4D " +
@@ -140,9 +136,8 @@ void require_caches(const Step& step, const std::optional<Array>& k_cache,
   for (const std::ptrdiff_t axis : {0, 1, 3}) {
     if (k_cache->extent(axis) == step.k.extent(axis)) continue;
     constexpr const char* names[]{"batch", "heads", "tokens", "head_dim"};
-    throw invalid_input(quoted((std::string("k_cache: ") + names[axis]).c_str(), k_cache->extent(axis)) +
-                        " does not match " +
-                        quoted((std::string("k: ") + names[axis]).c_str(), step.k.extent(axis)));
+    throw invalid_input(quoted(std::string("k_cache: ") + names[axis], k_cache->extent(axis)) +
+                        " does not match " + quoted(std::string("k: ") + names[axis], step.k.extent(axis)));
   }
 }
 

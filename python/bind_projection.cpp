@@ -15,10 +15,6 @@
 namespace rapt::python {
 namespace {
 
-std::string quoted(const char* name, std::ptrdiff_t value) {
-  return std::string(name) + " " + std::to_string(value);
-}
-
 py::array split_heads(const py::object& projected, std::ptrdiff_t num_heads) {
   const Array array("projected", projected, {Element::f16, Element::f32, Element::f64});
   if (array.ndim() != 3) {

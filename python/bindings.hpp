@@ -18,6 +18,11 @@ void bind_embedding(py::module_& module);
 void bind_text(py::module_& module);
 void bind_stages(py::module_& module);
 
+/// "num_heads 3", for messages.
+inline std::string quoted(const std::string& name, std::ptrdiff_t value) {
+  return name + " " + std::to_string(value);
+}
+
 /// "f32" or "f64". ValueError otherwise.
 inline Element real_element_named(const std::string& dtype) {
   if (dtype == "f32") return Element::f32;

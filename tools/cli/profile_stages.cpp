@@ -6,12 +6,8 @@
 #include <rapt/projection.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "dispatch.hpp"
-#include "kernels/kernel_table.hpp"
-#include "workspace.hpp"
+#include "stage_blocks.hpp"
 
 namespace rapt::cli {
 namespace {
@@ -27,13 +23,6 @@ std::vector<double> numbers(Size count) {
 }
 
 std::vector<double> zeros(Size count) { return std::vector<double>(static_cast<std::size_t>(count)); }
-
-void softmax(double* row, Size keys) {
-  const double largest = *std::max_element(row, row + keys);
-  double sum = 0;
-  for (Size j = 0; j < keys; ++j) sum += row[j] = std::exp(row[j] - largest);
-  for (Size j = 0; j < keys; ++j) row[j] /= sum;
-}
 
 }  // namespace
 
@@ -51,8 +40,9 @@ struct ProfiledStages::Data {
         out(q),
         scores(zeros(n * n)),
         weights(zeros(n * n)),
-        keys(d * round_up(n, kernels.NR)),
-        values(n * round_up(d, kernels.NR)),
+        blocks(Arithmetic::textbook, d, n),
+        keys(blocks.key_panels()),
+        values(blocks.value_panels()),
         cache({.batch = 1,
                .n_kv_heads = 1,
                .head_dim = d,
@@ -66,7 +56,8 @@ struct ProfiledStages::Data {
     const std::vector<double> weight = numbers(d * d);
     for (auto& one : projections) one.emplace_back(contiguous(weight.data(), {d, d}));
     project_rows(0, n, true);
-    pack();
+    blocks.pack_keys(k.data(), keys);
+    blocks.pack_values(v.data(), values);
     score();
     weigh();
     cache.append(rows(k, 0, n), rows(v, 0, n));
@@ -89,27 +80,6 @@ struct ProfiledStages::Data {
     to(projections[2][0], v);
   }
 
-  void pack() {
-    kernels.pack({.source = k.data(),
-                  .step_stride = 1,
-                  .column_stride = d,
-                  .step_index = nullptr,
-                  .column_index = nullptr,
-                  .steps = d,
-                  .columns = n,
-                  .panels = keys.get(),
-                  .panel_stride = d * kernels.NR});
-    kernels.pack({.source = v.data(),
-                  .step_stride = d,
-                  .column_stride = 1,
-                  .step_index = nullptr,
-                  .column_index = nullptr,
-                  .steps = n,
-                  .columns = d,
-                  .panels = values.get(),
-                  .panel_stride = n * kernels.NR});
-  }
-
   void one_hot() {
     pipeline::Result result;
     result.vocabulary =
@@ -119,57 +89,19 @@ struct ProfiledStages::Data {
   }
 
   void score() {
-    const double root = std::sqrt(static_cast<double>(d));
-    for (Size first = 0; first < n; first += block_rows) {
-      const Size count = std::min(block_rows, n - first);
-      double* to = scores.data() + first * n;
-      kernels.multiply_textbook({.a = q.data() + first * d,
-                                 .a_stride = d,
-                                 .b = keys.get(),
-                                 .b_stride = d * kernels.NR,
-                                 .c = to,
-                                 .c_stride = n,
-                                 .rows = count,
-                                 .columns = first + count,
-                                 .steps = d,
-                                 .accumulate = false});
-      for (Size r = 0; r < count; ++r) {
-        for (Size j = 0; j <= first + r; ++j) to[r * n + j] /= root;
-      }
-    }
+    blocks.each(0, n, serial, [&](Size first, Size count) {
+      blocks.score(q.data() + first * d, first, count, keys, scores.data() + first * n, n);
+    });
   }
 
   void weigh() {
-    for (Size i = 0; i < n; ++i) {
-      std::copy_n(scores.data() + i * n, i + 1, weights.data() + i * n);
-      softmax(weights.data() + i * n, i + 1);
-    }
+    for (Size i = 0; i < n; ++i) blocks.weigh(scores.data() + i * n, weights.data() + i * n, i + 1);
   }
 
   void sum() {
-    for (Size first = 0; first < n; first += block_rows) {
-      const Size count = std::min(block_rows, n - first);
-      kernels::MultiplyArgs<double> args{.a = weights.data() + first * n,
-                                         .a_stride = n,
-                                         .b = values.get(),
-                                         .b_stride = n * kernels.NR,
-                                         .c = out.data() + first * d,
-                                         .c_stride = d,
-                                         .rows = count,
-                                         .columns = d,
-                                         .steps = first + 1,
-                                         .accumulate = false};
-      kernels.multiply_textbook(args);
-      args.rows = 1;
-      args.b += args.steps * kernels.NR;
-      args.accumulate = true;
-      for (Size r = 1; r < count; ++r) {
-        args.a = weights.data() + (first + r) * n + first + 1;
-        args.c = out.data() + (first + r) * d;
-        args.steps = r;
-        kernels.multiply_textbook(args);
-      }
-    }
+    blocks.each(0, n, serial, [&](Size first, Size count) {
+      blocks.sum(weights.data() + first * n, n, first, count, values, out.data() + first * d);
+    });
   }
 
   void generate_with_cache() {
@@ -196,13 +128,13 @@ struct ProfiledStages::Data {
               options);
   }
 
-  static constexpr Size block_rows = 16;
-  const kernels::Kernels<double>& kernels = active_kernels().f64;
+  static constexpr double serial = 0;
   Size n, d, g;
   pipeline::Input input;
   std::vector<double> x, q, k, v, out;  // [n + g, d]
   std::vector<double> scores, weights;  // [n, n]
   std::vector<Projection<double>> projections[3];
+  measure::StageBlocks<double> blocks;
   AlignedArray<double> keys, values;
   KvCache cache;
   std::size_t printed = 0;

@@ -1,4 +1,5 @@
-// The work of the staged program's attention, cut so that each stage can be timed alone.
+// The work of the staged program's attention, cut so that each stage can be timed alone. Not part of the
+// library: for benchmarks and `rapt profile`.
 #pragma once
 
 #include <algorithm>
@@ -7,19 +8,21 @@
 
 #include "dispatch.hpp"
 #include "run.hpp"
-#include "shapes.hpp"
 #include "workspace.hpp"
 
-namespace rapt::bench {
+namespace rapt::measure {
 
 /// Attention of rows to the keys up to their own, by the pipeline's kernels over its blocks of rows. K and V
 /// are packed whole, where the pipeline appends them to a cache.
 template <class T>
-class Blocks {
+class StageBlocks {
  public:
-  Blocks(const Shape& shape, Size keys) : arithmetic_(shape.arithmetic), d_(shape.d), length_(keys) {}
+  using Size = std::ptrdiff_t;
 
-  /// body(first, rows) for each block of the rows [begin, end), the last first, in the caller's arena.
+  StageBlocks(Arithmetic arithmetic, Size d, Size keys) : arithmetic_(arithmetic), d_(d), length_(keys) {}
+
+  /// body(first, rows) for each block of the rows [begin, end), the last first; in the caller's arena where
+  /// `flop` are worth it, 0 never.
   template <class Body>
   void each(Size begin, Size end, double flop, const Body& body) const {
     const Size blocks = (end - begin + block_rows - 1) / block_rows;
@@ -114,4 +117,4 @@ class Blocks {
   Size d_, length_;
 };
 
-}  // namespace rapt::bench
+}  // namespace rapt::measure
