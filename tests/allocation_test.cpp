@@ -238,7 +238,9 @@ TEST_CASE("projections, embeddings and the staged program survive every failed a
 TEST_CASE("a call whose scratch no counter holds throws std::bad_alloc and writes nothing") {
   const double one[1]{1};
   double out[64]{};
-  const auto rows = [&](Size len, Size width) { return View<const double, 4>{one, {1, 1, len, width}, {}}; };
+  const auto rows = [&](Size count, Size width) {
+    return View<const double, 4>{one, {1, 1, count, width}, {}};
+  };
   // 64 copied rows of q, and the 256 keys of a packed block, would wrap around to few elements.
   for (const Size width : {Size{1} << 56, Size{1} << 58}) {
     CHECK_THROWS_AS(attention(rows(64, width), rows(1, width), rows(1, 1), contiguous(out, {1, 1, 64, 1})),

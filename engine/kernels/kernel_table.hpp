@@ -164,7 +164,6 @@ struct StreamArgs {
 template <class T>
 struct Kernels {
   Size NR;  // columns of a panel
-  Size MR;  // rows of the largest tile
   void (*pack)(const PackArgs<T, T>&) noexcept;
   void (*multiply_textbook)(const MultiplyArgs<T>&) noexcept;
   void (*multiply_fused)(const MultiplyArgs<T>&) noexcept;

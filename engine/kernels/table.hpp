@@ -14,7 +14,6 @@ namespace rapt::kernels {
 template <class T, class Arch>
 consteval Kernels<T> make_kernels() noexcept {
   return {.NR = NR<T, Arch>,
-          .MR = MR,
           .pack = &pack<T, Arch, T>,
           .multiply_textbook = &multiply<TextbookStep, T, Arch>,
           .multiply_fused = &multiply<FusedStep, T, Arch>,
