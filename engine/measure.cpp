@@ -125,10 +125,13 @@ double read_bandwidth(std::ptrdiff_t bytes, int threads, double seconds) {
     }
   };
   while (time_together(threads, pass) < 1e-3) repeats *= 2;
-  std::ptrdiff_t passes = 0;
-  double taken = 0;
-  for (; passes < 3 || taken < seconds; ++passes) taken += time_together(threads, pass);
-  return static_cast<double>(passes * repeats * words * threads) * 8 / taken;
+  double best = 0, spent = 0;
+  for (int passes = 0; passes < 3 || spent < seconds; ++passes) {
+    const double taken = time_together(threads, pass);
+    spent += taken;
+    best = std::max(best, static_cast<double>(repeats * words * threads) * 8 / taken);
+  }
+  return best;
 }
 
 std::ptrdiff_t beyond_caches() noexcept {

@@ -19,8 +19,8 @@ template <class T>
 double fma_peak(int threads = 1, double seconds = 0.02);
 
 /// Bytes/s of reading an array of `bytes` from end to end, several streams a thread, on `threads` threads at
-/// once, on huge pages where the system gives them: the mean of some passes, as a case is timed by the mean
-/// of its steps. An array that fits a cache shows that cache's bandwidth.
+/// once: the best of some passes, on huge pages where the system gives them. An array that fits a cache shows
+/// that cache's bandwidth.
 double read_bandwidth(std::ptrdiff_t bytes, int threads = 1, double seconds = 0.1);
 
 /// A size that no cache of this machine holds: for the bandwidth of memory itself.
