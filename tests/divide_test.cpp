@@ -1,5 +1,4 @@
-// The divide kernel takes Newton steps where it may: on every ISA its quotients are those of `/`, bit for
-// bit.
+// The divide kernel makes quotients of FMAs where it may: on every ISA they are those of `/`, bit for bit.
 #include <bit>
 #include <catch2/catch.hpp>
 #include <limits>
@@ -22,11 +21,12 @@ class Operands {
 
   /// A sum of weights, or a little beyond what one can be.
   T divisor() { return number(0, -2, 42); }
-  /// Around the ends of the range that is not divided, near 1, and anything at all; zeros too.
+  /// Around the ends of the range that is not divided (simd::exponents_in_middle), near 1, and anything at
+  /// all; zeros too.
   T dividend(int kind) {
     const bool negative = pick(2) == 1;
     if (kind == 0) return number(negative, -3, 3);
-    if (kind == 1) return number(negative, sizeof(T) == 4 ? -66 : -506, 66);
+    if (kind == 1) return number(negative, sizeof(T) == 4 ? -66 : -514, sizeof(T) == 4 ? 68 : 516);
     if (pick(8) == 0) return negative ? T(-0.0) : T(0);
     return number(negative, 1 - limits::max_exponent, limits::max_exponent);
   }

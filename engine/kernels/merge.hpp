@@ -2,6 +2,8 @@
 // and the weights (7).
 #pragma once
 
+#include <cmath>
+
 #include "kernels/kernel_table.hpp"
 #include "kernels/pow2.hpp"
 #include "kernels/simd_lanes.hpp"
@@ -68,66 +70,53 @@ void fold(const FoldArgs<T>& args) noexcept {
   }
 }
 
-/// Whether quotients are made of FMAs. They pay where a division of a vector is slow (16 cycles of 64 bytes,
-/// 8 of four doubles); AVX2 divides eight floats in 5, beside other work.
+/// Whether quotients are made of FMAs: where the division of a vector is slow (16 cycles of 64 bytes). AVX2
+/// divides 32 bytes in 5 or 8, beside other work.
 template <class T, class Arch>
-inline constexpr bool newton_pays = has_fma &&
-                                    sizeof(T) * width<T, Arch> > (std::is_same_v<T, float> ? 32 : 16);
+inline constexpr bool quotients_of_fmas = has_fma && sizeof(T) * width<T, Arch> > 32;
 
 template <class T>
 struct Divisor {
-  T divisor, reciprocal;  // RN(1 / divisor), where it is used
+  T divisor, reciprocal, rest;  // r = RN(1 / divisor) and (1 - divisor * r) * r, where they are used
 };
 template <class T, class Arch>
 RAPT_INLINE Divisor<T> divisor_of(T divisor) noexcept {
-  return {divisor, newton_pays<T, Arch> ? T(1) / divisor : T(0)};
+  if constexpr (!quotients_of_fmas<T, Arch>) return {divisor, T(0), T(0)};
+  const T reciprocal = T(1) / divisor;
+  return {divisor, reciprocal, std::fma(-divisor, reciprocal, T(1)) * reciprocal};
 }
 
-/// Many correctly rounded quotients by one divisor, three cycles a vector: r = RN(1/d) once; then two Newton
-/// steps on q = a r make q faithful and, by Markstein's theorem, a / d to the last bit (Muller et al.,
-/// Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as no remainder underflows: other
-/// dividends are divided. (A NaN comes out of either.)
+/// Many correctly rounded quotients by one divisor, two cycles a vector: q = RN(a r + RN(a rest)) is within
+/// 0.51 ulp of a / d, and by Markstein's theorem RN(q + (a - q d) r) is then a / d to the last bit (Muller et
+/// al., Handbook of Floating-Point Arithmetic, 2nd ed., section 4.7), as long as the remainder is exact:
+/// dividends whose remainder might underflow or whose quotient might overflow are divided.
 template <class T, class Arch>
 class Quotients {
  public:
   explicit RAPT_INLINE Quotients(Divisor<T> by) noexcept
-      : divisor_(by.divisor),
-        reciprocal_(simd::broadcast<Arch>(by.reciprocal)),
-        tame_(newton_pays<T, Arch> && by.divisor >= T(0.5) && by.divisor <= T(0x1p40)) {}
+      : by_(by), tame_(quotients_of_fmas<T, Arch> && by.divisor >= T(0.5) && by.divisor <= T(0x1p40)) {}
 
   /// All of a share one look at their range.
   template <std::size_t V>
   RAPT_INLINE void divide(Batch<T, Arch> (&a)[V]) const noexcept {
-    const Batch<T, Arch> divisor = simd::broadcast<Arch>(divisor_);
-    if (tame_ && in_range(a)) {
-      const Batch<T, Arch> minus = simd::broadcast<Arch>(-divisor_);
+    if (tame_ && simd::exponents_in_middle(a)) {
+      const Batch<T, Arch> minus = simd::broadcast<Arch>(-by_.divisor),
+                           reciprocal = simd::broadcast<Arch>(by_.reciprocal),
+                           rest = simd::broadcast<Arch>(by_.rest);
 #pragma GCC unroll 4
       for (Batch<T, Arch>& x : a) {
-        const Batch<T, Arch> q = x * reciprocal_;
-        const Batch<T, Arch> better = simd::fma(simd::fma(q, minus, x), reciprocal_, q);
-        x = simd::fma(simd::fma(better, minus, x), reciprocal_, better);
+        const Batch<T, Arch> q = simd::fma(x, reciprocal, x * rest);
+        x = simd::fma(simd::fma(q, minus, x), reciprocal, q);
       }
     } else {
+      const Batch<T, Arch> divisor = simd::broadcast<Arch>(by_.divisor);
 #pragma GCC unroll 4
       for (Batch<T, Arch>& x : a) x = simd::divide(x, divisor);
     }
   }
 
  private:
-  template <std::size_t V>
-  static RAPT_INLINE bool in_range(const Batch<T, Arch> (&a)[V]) noexcept {
-    constexpr T low = std::is_same_v<T, float> ? T(0x1p-60) : T(0x1p-500);
-    Batch<T, Arch> least = simd::broadcast<Arch>(T(1)), most = least;
-#pragma GCC unroll 4
-    for (const Batch<T, Arch>& x : a) {
-      least = simd::clamp_above(xsimd::abs(x), least);
-      most = simd::clamp_below(xsimd::abs(x), most);
-    }
-    return xsimd::all((least >= simd::broadcast<Arch>(low)) & (most <= simd::broadcast<Arch>(T(0x1p60))));
-  }
-
-  T divisor_;
-  Batch<T, Arch> reciprocal_;
+  Divisor<T> by_;
   bool tame_;
 };
 
