@@ -136,6 +136,14 @@ RAPT_INLINE void pin(Batch<T, Arch>& value) noexcept {
 #endif
 }
 
+/// The same address, of which the compiler knows nothing: it loads from there where the code says so, and not
+/// before.
+template <class P>
+RAPT_INLINE P* hidden(P* address) noexcept {
+  asm("" : "+r"(address));
+  return address;
+}
+
 /// Makes the compiler believe that the value is used.
 template <class T, class Arch>
 RAPT_INLINE void keep(const Batch<T, Arch>& value) noexcept {
