@@ -239,13 +239,19 @@ RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
 }
 
 /// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then half of that,
-/// down to one.
-template <int V, class Body>
+/// down to one. With threes, three left of four go together: one of MR rows would be bound by latency.
+template <int V, bool threes = false, class Body>
 RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noexcept {
 #pragma GCC unroll 1
   for (; first + V <= vectors; first += V) body.template operator()<V>(first);
+  if constexpr (threes && V == 4) {
+    if (first + 3 == vectors) {
+      body.template operator()<3>(first);
+      return;
+    }
+  }
   if constexpr (V > 2 * NV)
-    for_vectors<V / 2>(vectors, body, first);
+    for_vectors<V / 2, threes>(vectors, body, first);
   else if constexpr (V > NV)
     for_vectors<NV>(vectors, body, first);
   else if constexpr (V > 1)
