@@ -80,8 +80,7 @@ RAPT_INLINE void exponents_of_rows(Score score, const KeyRange* keys, KeyRange a
   }
 #pragma GCC unroll 1
   for (; j < all.hi; j += w) masked(j);
-#pragma GCC unroll 4
-  for (int r = 0; r < N; ++r) max[r] = simd::largest_lane(row_max[r]);
+  simd::largest_lanes(row_max, max);
 }
 
 /// Second pass: w = p * pow2(n - max) over s; the sums in the contract's lanes, folded by halves.
@@ -126,8 +125,7 @@ RAPT_INLINE void weights_of_rows(KeyRange keys, const T* max, T* s, const T* exp
     if (j >= keys.hi) break;
     add(j, v);
   }
-#pragma GCC unroll 4
-  for (int r = 0; r < N; ++r) sums[r] = simd::sum_by_halves(sum[r]);
+  simd::sums_by_halves(sum, sums);
 }
 
 }  // namespace rapt::kernels
