@@ -49,15 +49,18 @@ struct KvCall {
                   .weights_stride = 0,
                   .scores_stride = 0} {}
 
-  Offered offered(Size b, Size i) const noexcept {
-    return store.layout().ring.offered(ends[b * ends_stride + i]);
+  /// What each row i of a sequence is offered: a function of i that holds all it needs.
+  auto offered_in(Size b) const noexcept {
+    return
+        [ring = store.layout().ring, end = ends + b * ends_stride](Size i) { return ring.offered(end[i]); };
   }
   /// All that the rows of a sequence are offered. After the first row that sees a key each adds at most one,
   /// so that the union has no gap.
   Offered offered_to_all(Size b) const noexcept {
     Offered all{0, 0};
+    const auto offered = offered_in(b);
     for (Size i = 0; i < shape.q_len; ++i) {
-      const Offered keys = offered(b, i);
+      const Offered keys = offered(i);
       if (all.end == 0) all.begin = keys.begin;
       all.end = std::max(all.end, keys.end);
     }

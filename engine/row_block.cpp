@@ -65,29 +65,32 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
 
 template <class Call>
 void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
-  b_ = b, hkv_ = hkv, first_ = first, last_ = last, rows_ = 0;
-  offered_ = {std::numeric_limits<Size>::max(), 0};
-  const Size group = call_.shape.group_size();
-  const bool in_place = q_readable_in_place(last - first);
+  b_ = b, hkv_ = hkv, first_ = first, last_ = last;
+  const bool in_place = q_readable_in_place(last - first), none_dropped = !call_.options.query_mask;
+  // Kept here, not in members: each row's stores might change those, for all that the compiler knows.
+  const auto offered = call_.offered_in(b);
+  const Size first_head = hkv * call_.shape.group_size(), end_head = first_head + call_.shape.group_size();
+  Offered all{std::numeric_limits<Size>::max(), 0};
+  Size rows = 0;
   Place place = place_of(first);
-  Offered keys = call_.offered(b, place.i);
+  Offered keys = offered(place.i);
   for (Size r = first; r < last; ++r) {
-    if (computed(place)) {
-      if (!in_place) copy_query(&call_.q(b, place.h, place.i, 0), q_copy_ + rows_ * copied_q_stride(call_));
-      row_[rows_] = {keys.begin, keys.end};
-      if (row_options_ != nullptr) add_options(place.h, place.i);
+    if (none_dropped || computed(place)) {
+      if (!in_place) copy_query(&call_.q(b, place.h, place.i, 0), q_copy_ + rows * copied_q_stride(call_));
+      if (row_options_ != nullptr) add_options(rows, place);
+      row_[rows] = {keys.begin, keys.end};
       // Word by word: GCC would copy the two by one load of 16 bytes, which waits for both stores before it.
-      place_[rows_].h = place.h;
-      place_[rows_++].i = place.i;
-      if (keys.begin != keys.end)
-        offered_ = {std::min(offered_.begin, keys.begin), std::max(offered_.end, keys.end)};
+      place_[rows].h = place.h;
+      place_[rows++].i = place.i;
+      if (keys.begin != keys.end) all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
     }
-    if (++place.h == (hkv + 1) * group) {
-      place = {hkv * group, place.i + 1};
-      if (r + 1 < last) keys = call_.offered(b, place.i);
+    if (++place.h == end_head) {
+      place = {first_head, place.i + 1};
+      if (r + 1 < last) keys = offered(place.i);
     }
   }
-  if (offered_.end == 0) offered_.begin = 0;
+  rows_ = rows;
+  offered_ = all.end == 0 ? Offered{0, 0} : all;
   // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
   if (!in_place && rows_ <= kernels::few_rows) {
     const Size read = round_up(rows_, kernels::row_multiple);
@@ -109,9 +112,10 @@ bool RowBlock<Call>::kernel_finishes() const noexcept {
 }
 
 template <class Call>
-void RowBlock<Call>::add_options(Size h, Size i) const noexcept {
+void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
   const auto& options = call_.options;
-  kernels::RowOptions<T>& row = row_options_[rows_];
+  const auto [h, i] = place;
+  kernels::RowOptions<T>& row = row_options_[r];
   row = {};
   if (options.alibi_slopes) row.slope = (*options.alibi_slopes)(h);
   if (options.bias) row.bias = &call_.bias(b_, h, i, 0);
@@ -119,8 +123,8 @@ void RowBlock<Call>::add_options(Size h, Size i) const noexcept {
   if (options.scores) row.scores = &(*options.scores)(b_, h, i, 0);
   if (!options.weights) return;
   row.weights =
-      streams_weights() ? streamed_weights_ + rows_ * call_.shape.kv_len : &(*options.weights)(b_, h, i, 0);
-  row.block_max = block_max_ + rows_ * key_blocks_;
+      streams_weights() ? streamed_weights_ + r * call_.shape.kv_len : &(*options.weights)(b_, h, i, 0);
+  row.block_max = block_max_ + r * key_blocks_;
   std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
 }
 
@@ -146,9 +150,10 @@ void RowBlock<Call>::copy_query(const T* q, T* copy) const noexcept {
 template <class Call>
 void RowBlock<Call>::prefill() noexcept {
   if (!call_.options.weights && !call_.options.scores && !call_.options.query_mask) return;
+  const auto offered = call_.offered_in(b_);
   for (Size r = first_; r < last_; ++r) {
     const Place place = place_of(r);
-    const Offered keys = call_.offered(b_, place.i);
+    const Offered keys = offered(place.i);
     if (call_.options.weights && !(streams_weights() && computed(place)))
       fill_unseen(*call_.options.weights, place, keys, T(0));
     if (call_.options.scores)
@@ -225,7 +230,7 @@ void RowBlock<Call>::fold(const kernels::RowState<T>& partial) noexcept {
 template <class Call>
 void RowBlock<Call>::finish() noexcept {
   const bool with_lse = call_.options.lse.has_value(), with_weights = call_.options.weights.has_value();
-  for (Size r = 0; r < rows_; ++r) {
+  for (Size r = 0, rows = rows_; r < rows; ++r) {
     // Where the kernel finishes, it leaves the rows that need no sum.
     if (!finishes_ || state_.seen[r] <= 1) write_out(r);
     if (with_lse) write_lse(r);

@@ -61,7 +61,7 @@ class RowBlock {
   }
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
   bool q_readable_in_place(Size rows) const noexcept;
-  void add_options(Size h, Size i) const noexcept;
+  void add_options(Size r, const Place& place) const noexcept;
   bool kernel_finishes() const noexcept;
   void copy_query(const T* q, T* copy) const noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
