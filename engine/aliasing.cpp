@@ -66,21 +66,6 @@ class Equation {
   int steps_ = 0;
 };
 
-/// Every byte of the view is at an address in [begin, end).
-struct AddressRange {
-  std::intptr_t begin, end;
-};
-
-AddressRange address_range(const Footprint& view) {
-  const auto data = reinterpret_cast<std::intptr_t>(view.data);
-  AddressRange range{data, data + view.element_size};
-  for (std::size_t axis = 0; axis < view.rank; ++axis) {
-    const std::ptrdiff_t reach = (view.extents[axis] - 1) * view.strides[axis];
-    (reach < 0 ? range.begin : range.end) += reach;
-  }
-  return range;
-}
-
 /// Whether each axis, from the last on, steps over all that the later ones reach: what arrays without gaps
 /// and their slices do.
 bool is_nested(const Footprint& view) {
@@ -96,21 +81,26 @@ bool is_nested(const Footprint& view) {
 
 }  // namespace
 
-bool is_empty(const Footprint& view) {
-  return std::find(view.extents.begin(), view.extents.begin() + static_cast<std::ptrdiff_t>(view.rank), 0) !=
-         view.extents.begin() + static_cast<std::ptrdiff_t>(view.rank);
-}
-
-bool is_addressable(const Footprint& view) {
+// Without a branch an axis: a decode step finds ten ranges.
+bool find_range(Footprint& view) {
   constexpr std::ptrdiff_t limit = std::numeric_limits<std::ptrdiff_t>::max() / 8;
-  if (is_empty(view)) return true;
-  std::ptrdiff_t reach = view.element_size;
+  bool negative = false, empty = false, far = false;
+  std::ptrdiff_t below = 0, above = 0;
   for (std::size_t axis = 0; axis < view.rank; ++axis) {
-    std::ptrdiff_t span = 0;
-    if (view.extents[axis] > limit || view.strides[axis] < -limit) return false;
-    if (__builtin_mul_overflow(view.extents[axis] - 1, std::abs(view.strides[axis]), &span)) return false;
-    if (__builtin_add_overflow(reach, span, &reach) || reach > limit) return false;
+    const std::ptrdiff_t extent = view.extents[axis], stride = view.strides[axis];
+    std::ptrdiff_t reach = 0;
+    negative |= extent < 0;
+    empty |= extent == 0;
+    far |= __builtin_mul_overflow(extent - 1, stride, &reach);
+    far |= (extent > limit) | (stride < -limit) | (reach > limit) | (reach < -limit);
+    reach = far ? 0 : reach;
+    below += std::min(reach, std::ptrdiff_t{0});
+    above += std::max(reach, std::ptrdiff_t{0});
   }
+  above += view.element_size;
+  if (negative || (!empty && (far || above - below > limit))) return false;
+  const auto data = reinterpret_cast<std::intptr_t>(view.data);
+  if (!empty) view.range = {data + below, data + above};
   return true;
 }
 
@@ -133,10 +123,7 @@ bool repeats_elements(const Footprint& view) {
   return false;
 }
 
-bool overlap(const Footprint& a, const Footprint& b) {
-  if (is_empty(a) || is_empty(b)) return false;
-  const AddressRange range_a = address_range(a), range_b = address_range(b);
-  if (range_a.end <= range_b.begin || range_b.end <= range_a.begin) return false;
+bool share_a_byte(const Footprint& a, const Footprint& b) {
   Equation difference;  // (offset in a) - (offset in b) = b.data - a.data
   for (std::size_t axis = 0; axis < a.rank; ++axis) difference.add(a.strides[axis], 0, a.extents[axis] - 1);
   for (std::size_t axis = 0; axis < b.rank; ++axis) difference.add(b.strides[axis], 1 - b.extents[axis], 0);

@@ -4,10 +4,16 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <rapt/view.hpp>
 
 namespace rapt {
+
+/// Addresses [begin, end).
+struct AddressRange {
+  std::intptr_t begin = 0, end = 0;
+};
 
 /// A strided view of at most four axes without its element type; strides in bytes.
 struct Footprint {
@@ -17,19 +23,26 @@ struct Footprint {
   std::size_t rank = 0;
   std::ptrdiff_t element_size = 0;
   std::array<std::ptrdiff_t, 4> extents{}, strides{};
+  AddressRange range{};  // where its bytes are, as find_range found it: empty for a view without elements
 };
 
-/// Whether the view has elements at all.
-bool is_empty(const Footprint& view);
+/// Sets the view's range, which all below require; or says no: an extent is negative, or what the view spans
+/// does not fit in ptrdiff_t, eight times over.
+bool find_range(Footprint& view);
 
-/// Whether every byte offset of the view fits in ptrdiff_t, twice over. The functions below require it.
-bool is_addressable(const Footprint& view);
+/// Whether the view has no elements.
+inline bool is_empty(const Footprint& view) { return view.range.begin == view.range.end; }
 
 /// Whether two different indices name the same element.
 bool repeats_elements(const Footprint& view);
 
+/// overlap() of two views whose ranges meet.
+bool share_a_byte(const Footprint& a, const Footprint& b);
+
 /// Whether some byte belongs to both. Says yes where the answer would take too long to find (strides that no
 /// array library makes).
-bool overlap(const Footprint& a, const Footprint& b);
+inline bool overlap(const Footprint& a, const Footprint& b) {
+  return a.range.begin < b.range.end && b.range.begin < a.range.end && share_a_byte(a, b);
+}
 
 }  // namespace rapt

@@ -31,15 +31,15 @@ std::string number_text(Number number) {
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
-/// Refuses a negative extent, elements at null, and a reach that the functions of aliasing.hpp cannot count.
-void require_addressable(const Footprint& view);
+/// Finds the view's range. Refuses a negative extent, elements at null, and a reach that cannot be counted.
+void require_addressable(Footprint& view);
 
 template <class E, int N>
 Footprint footprint(const char* name, const Axes& axes, const View<E, N>& view) {
   Footprint result{name, axes, view.data, N, sizeof(E), {}, {}};
   for (std::size_t axis = 0; axis < N; ++axis) {
     result.extents[axis] = view.extents[axis];
-    // Saturates, so that is_addressable sees it.
+    // Saturates, so that find_range sees it.
     if (__builtin_mul_overflow(view.strides[axis], result.element_size, &result.strides[axis])) {
       result.strides[axis] = PTRDIFF_MAX;
     }

@@ -19,6 +19,7 @@ Footprint view_of(std::ptrdiff_t offset, std::ptrdiff_t element_size, std::array
     view.extents[axis] = extents[axis];
     view.strides[axis] = strides[axis];
   }
+  find_range(view);
   return view;
 }
 
@@ -80,8 +81,10 @@ TEST_CASE("aliasing: interleaved halves of one buffer are apart, huge spans are 
                   right = view_of(32, 4, {1, 16, 8}, {1024, 64, 4});
   CHECK_FALSE(overlap(left, right));
   CHECK(overlap(left, view_of(28, 4, {1, 16, 8}, {1024, 64, 4})));
+  const auto is_addressable = [](Footprint view) { return find_range(view); };
   CHECK(is_addressable(left));
   CHECK_FALSE(is_addressable(view_of(0, 4, {1, 3, 8}, {0, PTRDIFF_MAX / 4, 4})));
   CHECK_FALSE(is_addressable(view_of(0, 4, {1, 2, 8}, {0, PTRDIFF_MIN, 4})));
+  CHECK_FALSE(is_addressable(view_of(0, 4, {1, -1, 8}, {0, 4, 4})));
   CHECK(is_addressable(view_of(0, 4, {1, 0, 8}, {0, PTRDIFF_MIN, 4})));
 }
