@@ -45,7 +45,7 @@ class AttentionRun {
   }
 
   Size scratch_bytes() {
-    Carver memory(nullptr);
+    Carver memory;
     carve(memory);
     return memory.used();
   }
@@ -53,7 +53,7 @@ class AttentionRun {
   AttentionReport run() {
     if (call_.shape.heads() == 0 || call_.shape.rows() == 0) return {};
     const AlignedArray<std::byte> scratch(scratch_bytes());
-    Carver memory(scratch.get());
+    Carver memory(scratch.get(), scratch.size());
     carve(memory);
     switch (plan_.schedule) {
       case Schedule::packed:

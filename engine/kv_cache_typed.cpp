@@ -108,10 +108,9 @@ void TypedKvCache<S>::append(View<const In, 4> k, View<const In, 4> v, const KvA
   const typename KvWorkspaces<T>::Lease workspace(workspaces_);
   const Size slots = write_slots(store_, len);
   RowRotation<T>* const rotations = workspace->rotations(slots, store_.layout().head_dim, options.rope);
-  Carver size(nullptr);
-  KvTokenScratch<T>(store_.layout(), len, options.key_mask.has_value(), slots, size);
-  Carver memory(workspace->reserve(size.used()));
-  const KvTokenScratch<T> scratch(store_.layout(), len, options.key_mask.has_value(), slots, memory);
+  const auto scratch = workspace->carve([&](Carver& memory) {
+    return KvTokenScratch<T>(store_.layout(), len, options.key_mask.has_value(), slots, memory);
+  });
 
   for (Size b = 0; b < batch; ++b) {
     KvSequence& sequence = sequences_[static_cast<std::size_t>(b)];
@@ -142,12 +141,14 @@ AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k,
   RowRotation<T>* const rotations =
       workspace->rotations(std::max(slots, writers), store_.layout().head_dim, options.rope);
   const bool masked = options.key_mask.has_value(), rotates = rotations != nullptr;
-  Carver size(nullptr);
-  KvTokenScratch<T>(store_.layout(), len, masked, writers, size);
-  KvRowScratch<S>(call, len, step, rotates, slots, size);
-  Carver memory(workspace->reserve(size.used()));
-  const KvTokenScratch<T> tokens(store_.layout(), len, masked, writers, memory);
-  KvRowScratch<S> rows(call, len, step, rotates, slots, memory);
+  struct Scratch {
+    KvTokenScratch<T> tokens;
+    KvRowScratch<S> rows;
+  };
+  auto [tokens, rows] = workspace->carve([&](Carver& memory) {
+    return Scratch{{store_.layout(), len, masked, writers, memory},
+                   {call, len, step, rotates, slots, memory}};
+  });
 
   for (Size b = 0; b < batch; ++b) {
     if (masked) list_real(*options.key_mask, b, tokens.index + b * len);
@@ -183,10 +184,8 @@ AttentionReport TypedKvCache<S>::query(View<const T, 4> q, View<T, 4> out,
   for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length, ring().window);
   const Size slots = row_slots(call, step, keys);
   RowRotation<T>* const rotations = workspace->rotations(slots, store_.layout().head_dim, options.rope);
-  Carver size(nullptr);
-  KvRowScratch<S>(call, len, step, rotations != nullptr, slots, size);
-  Carver memory(workspace->reserve(size.used()));
-  KvRowScratch<S> rows(call, len, step, rotations != nullptr, slots, memory);
+  auto rows = workspace->carve(
+      [&](Carver& memory) { return KvRowScratch<S>(call, len, step, rotations != nullptr, slots, memory); });
 
   for (Size b = 0; b < batch; ++b)
     number_stored(options.query_mask, b, sequence(b).length, len, rows.ends + b * len);

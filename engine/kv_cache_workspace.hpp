@@ -14,10 +14,15 @@ namespace rapt {
 template <class T>
 class KvWorkspace {
  public:
-  /// At least so many bytes; allocates only where it never had as many.
-  std::byte* reserve(Size bytes) {
-    if (bytes > memory_.size()) memory_ = AlignedArray<std::byte>(bytes);
-    return memory_.get();
+  /// What make(Carver&) makes, in memory that is kept: allocates only where there never was as much.
+  template <class Make>
+  auto carve(const Make& make) {
+    Carver kept(memory_.get(), memory_.size());
+    auto made = make(kept);
+    if (kept.fits()) return made;
+    memory_ = AlignedArray<std::byte>(kept.used());
+    Carver enough(memory_.get(), memory_.size());
+    return make(enough);
   }
   /// One rotation a slot; null when there is nothing to rotate. Throws invalid_input for options that are out
   /// of range.

@@ -50,24 +50,25 @@ class AlignedArray {
   Size count_ = 0;
 };
 
-/// Carves one block of memory into named arrays. The same code counts the bytes (no memory given) and hands
-/// the arrays out, so that a size is written in one place.
+/// Carves one block of memory into named arrays. The same code counts the bytes (of no memory, or too little:
+/// what does not fit is null) and hands the arrays out, so that a size is written in one place.
 class Carver {
  public:
-  explicit Carver(std::byte* memory) noexcept : memory_(memory) {}
+  Carver() = default;
+  Carver(std::byte* memory, Size bytes) noexcept : memory_(memory), bytes_(bytes) {}
 
   template <class T>
   T* take(Size count) {
-    const Size bytes = element_count(count, static_cast<Size>(sizeof(T)));
-    T* here = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
+    const Size bytes = element_count(count, static_cast<Size>(sizeof(T))), first = used_;
     if (__builtin_add_overflow(used_, round_up(bytes, alignment), &used_)) throw std::bad_alloc();
-    return here;
+    return used_ <= bytes_ ? reinterpret_cast<T*>(memory_ + first) : nullptr;
   }
   Size used() const noexcept { return used_; }
+  bool fits() const noexcept { return used_ <= bytes_; }
 
  private:
-  std::byte* memory_;
-  Size used_ = 0;
+  std::byte* memory_ = nullptr;
+  Size bytes_ = 0, used_ = 0;
 };
 
 }  // namespace rapt
