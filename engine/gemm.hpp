@@ -22,6 +22,7 @@ class PackedMatrix {
   Size columns() const noexcept { return columns_; }
   const T* panel(Size p) const noexcept { return panels_.get() + p * panel_stride(); }
   Size panel_stride() const noexcept { return steps_ * kernels_->NR; }
+  Size bytes() const noexcept { return panels_.size() * static_cast<Size>(sizeof(T)); }
   const kernels::Kernels<T>& kernels() const noexcept { return *kernels_; }
 
  private:

@@ -25,6 +25,7 @@ struct KvCall {
   const AttentionOptions<Element>& options;
   AttentionShape shape;
   ScoreFactors<Element> factors;
+  bool far = true;  // see kernels::near_bytes
   kernels::Modifiers<Element> modifiers;
   View<const bool, 4> attend;
   View<const Element, 4> bias;
@@ -65,6 +66,11 @@ struct KvCall {
       all.end = std::max(all.end, keys.end);
     }
     return all;
+  }
+  /// Of K and V of so many tokens, of all sequences together.
+  double stored_bytes(Size tokens) const noexcept {
+    return static_cast<double>(tokens) * static_cast<double>(shape.n_kv_heads) *
+           static_cast<double>(shape.head_dim + shape.v_dim) * sizeof(S);
   }
   KeyBlock<S> block(Size b, Size hkv, Size at) const noexcept {
     const KvBlock<S> stored = store.block(b, hkv, at);

@@ -24,9 +24,8 @@ Size row_slots(const KvCall<S>& call, Size step, Size keys) noexcept {
   AttentionShape shape = call.shape;
   shape.q_len = step;
   const CachedPlan plan = plan_cached(shape, call.store.layout().ring.blocks);
-  const double elements = static_cast<double>(keys) * static_cast<double>(shape.head_dim + shape.v_dim);
-  const double flop = 2 * elements * static_cast<double>(step * shape.n_heads);
-  const double read = stored_byte_flop * sizeof(S) * elements * static_cast<double>(shape.n_kv_heads);
+  const double bytes = call.stored_bytes(keys), read = stored_byte_flop * bytes;
+  const double flop = 2 * bytes / sizeof(S) * static_cast<double>(step * shape.group_size());
   return worker_slots(shape.heads() * std::max(plan.row_blocks, plan.split ? plan.runs : Size{1}),
                       std::max(flop, read));
 }
@@ -137,6 +136,7 @@ AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k,
   const Size step = std::min({len, ring().slack(), options.rope ? rotated_rows : len});
   Size keys = 0;
   for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length + step, ring().window);
+  call.far = call.stored_bytes(keys) > kernels::near_bytes;
   const Size slots = row_slots(call, step, keys), writers = write_slots(store_, step);
   RowRotation<T>* const rotations =
       workspace->rotations(std::max(slots, writers), store_.layout().head_dim, options.rope);
@@ -182,6 +182,7 @@ AttentionReport TypedKvCache<S>::query(View<const T, 4> q, View<T, 4> out,
   const Size step = std::min(len, options.rope ? rotated_rows : len);
   Size keys = 0;
   for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length, ring().window);
+  call.far = call.stored_bytes(keys) > kernels::near_bytes;
   const Size slots = row_slots(call, step, keys);
   RowRotation<T>* const rotations = workspace->rotations(slots, store_.layout().head_dim, options.rope);
   auto rows = workspace->carve(

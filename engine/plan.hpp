@@ -16,6 +16,10 @@ struct AttentionShape {
   /// of one query stand together, so that a decode step of a group is one tile and a causal tile has little
   /// that only some of its rows see.
   std::ptrdiff_t rows() const noexcept { return group_size() * q_len; }
+  /// Of K and V together.
+  double key_value_elements() const noexcept {
+    return static_cast<double>(heads()) * static_cast<double>(kv_len) * static_cast<double>(head_dim + v_dim);
+  }
 };
 
 /// How K and V reach the kernels.

@@ -25,7 +25,7 @@ RAPT_INLINE void multiply_tile(const MultiplyArgs<T>& args, const T* a, const T*
     acc.read(target, target_stride);
   else
     acc.clear();
-  tile_product<Step>(acc, a, args.a_stride, Panels<T>{b, args.b_stride, NR<T, Arch>}, args.steps);
+  tile_product<Step>(acc, a, args.a_stride, Panels<T>{b, args.b_stride, NR<T, Arch>, args.b_far}, args.steps);
   acc.write(target, target_stride);
   if (!cut) return;
   for (Size r = 0; r < R; ++r)

@@ -88,8 +88,11 @@ template <class S>
 struct Panels {
   const S* at;
   Size panel_stride, step_stride;
+  bool far;  // see near_bytes
 
-  RAPT_INLINE Panels from(Size s) const noexcept { return {at + s * step_stride, panel_stride, step_stride}; }
+  RAPT_INLINE Panels from(Size s) const noexcept {
+    return {at + s * step_stride, panel_stride, step_stride, far};
+  }
 
   template <class T, class Arch, int V>
   RAPT_INLINE void load(Size s, Batch<T, Arch> (&right)[V]) const noexcept {
@@ -142,9 +145,9 @@ struct AskAhead {
   RAPT_INLINE void next_turn() noexcept { at += lines * line; }
 };
 
-/// Small tiles read a panel faster than memory gives it. They ask for it 4 KiB ahead, which is what memory
-/// delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9. Where `passes`
-/// go over the same panels, each asks for its share.
+/// Small tiles read a far panel faster than memory gives it. They ask for it 4 KiB ahead, which is what
+/// memory delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9. Where
+/// `passes` go over the same panels, each asks for its share.
 template <class T, class Arch, int V, class S, int passes>
 struct AskPanels {
   static constexpr Size ahead = 4096 / (NR<T, Arch> * static_cast<Size>(sizeof(S)));
@@ -188,6 +191,16 @@ RAPT_INLINE void add_steps(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
   for (; s < steps; ++s) tile_step<Step>(acc, a, a_stride, b, s);
 }
 
+/// The same of panels that are asked for where they are far.
+template <class Step, class T, class Arch, int R, int V, class S, class Ask>
+RAPT_INLINE void add_steps_asking(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                                  Size steps, Ask ask) noexcept {
+  if (b.far)
+    add_steps<Step>(acc, a, a_stride, b, steps, ask);
+  else
+    add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
+}
+
 /// The same for more sums than registers: the first half of the rows reads a run of steps from memory, the
 /// second from L1.
 template <class Step, class T, class Arch, int R, int V, class S>
@@ -202,8 +215,8 @@ RAPT_INLINE void add_by_halves(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
 #pragma GCC unroll 1
     for (int pass = 0; pass < 2; ++pass) {
       Accumulators<T, Arch, half, V> rows = acc.template rows<half>(pass * half);
-      add_steps<Step>(rows, a + pass * half * a_stride + first, a_stride, b.from(first), count,
-                      Ask{b, first + Ask::ahead + pass * run / 2, steps});
+      add_steps_asking<Step>(rows, a + pass * half * a_stride + first, a_stride, b.from(first), count,
+                             Ask{b, first + Ask::ahead + pass * run / 2, steps});
       acc.set_rows(pass * half, rows);
     }
   }
@@ -217,7 +230,7 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
     add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
   } else if constexpr (V <= vectors_at_once<R>) {
     using Ask = AskPanels<T, Arch, V, S, 1>;
-    add_steps<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
+    add_steps_asking<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
   } else {
     add_by_halves<Step>(acc, a, a_stride, b, steps);
   }
