@@ -1,6 +1,7 @@
 #include "row_block.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "attention_call.hpp"
@@ -63,43 +64,58 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
   }
 }
 
+// One loop a step, of values in registers: a row's stores might change members, for all that the compiler
+// knows.
 template <class Call>
 void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   b_ = b, hkv_ = hkv, first_ = first, last_ = last;
-  const bool in_place = q_readable_in_place(last - first), none_dropped = !call_.options.query_mask;
-  // Kept here, not in members: each row's stores might change those, for all that the compiler knows.
-  const auto offered = call_.offered_in(b);
-  const Size first_head = hkv * call_.shape.group_size(), end_head = first_head + call_.shape.group_size();
-  Offered all{std::numeric_limits<Size>::max(), 0};
+  finishes_ = false;
+  place_rows();
+  offer_keys();
+  if (row_options_ != nullptr) {
+    for (Size r = 0; r < rows_; ++r) add_options(r, place_[r]);
+  }
+  if (q_readable_in_place(last - first)) {
+    q_ = &call_.q(b, hkv, first, 0);
+    q_stride_ = call_.q.strides[2];
+  } else {
+    copy_queries();
+  }
+  clear_state(state_, rows_);
+}
+
+template <class Call>
+void RowBlock<Call>::place_rows() noexcept {
+  const Size first_head = hkv_ * call_.shape.group_size(), end_head = first_head + call_.shape.group_size();
+  const bool none_dropped = !call_.options.query_mask;
+  Place place = place_of(first_);
   Size rows = 0;
-  Place place = place_of(first);
-  Offered keys = offered(place.i);
-  for (Size r = first; r < last; ++r) {
-    if (none_dropped || computed(place)) {
-      if (!in_place) copy_query(&call_.q(b, place.h, place.i, 0), q_copy_ + rows * copied_q_stride(call_));
-      if (row_options_ != nullptr) add_options(rows, place);
-      row_[rows] = {keys.begin, keys.end};
-      // Word by word: GCC would copy the two by one load of 16 bytes, which waits for both stores before it.
-      place_[rows].h = place.h;
-      place_[rows++].i = place.i;
-      if (keys.begin != keys.end) all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
-    }
-    if (++place.h == end_head) {
-      place = {first_head, place.i + 1};
-      if (r + 1 < last) keys = offered(place.i);
-    }
+  for (Size r = first_, last = last_; r < last; ++r) {
+    // Word by word: GCC would copy the two by one load of 16 bytes, which waits for both stores before it.
+    place_[rows].h = place.h;
+    place_[rows].i = place.i;
+    rows += none_dropped || computed(place);
+    if (++place.h == end_head) place = {first_head, place.i + 1};
   }
   rows_ = rows;
-  offered_ = all.end == 0 ? Offered{0, 0} : all;
-  // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
-  if (!in_place && rows_ <= kernels::few_rows) {
-    const Size read = round_up(rows_, kernels::row_multiple);
-    std::fill_n(q_copy_ + rows_ * copied_q_stride(call_), (read - rows_) * copied_q_stride(call_), T(0));
+}
+
+// Of the rows that are offered any keys, the first is offered the earliest.
+template <class Call>
+void RowBlock<Call>::offer_keys() noexcept {
+  const auto offered = call_.offered_in(b_);
+  Offered keys{0, 0}, all{0, 0};
+  Size query = -1;
+  for (Size r = 0, rows = rows_; r < rows; ++r) {
+    if (place_[r].i != query) {
+      query = place_[r].i;
+      keys = offered(query);
+      if (all.end == 0) all.begin = keys.begin;
+      all.end = std::max(all.end, keys.end);
+    }
+    row_[r] = {keys.begin, keys.end};
   }
-  q_ = in_place ? &call_.q(b, hkv, first, 0) : q_copy_;
-  q_stride_ = in_place ? call_.q.strides[2] : copied_q_stride(call_);
-  clear_state(state_, rows_);
-  finishes_ = false;
+  offered_ = all;
 }
 
 // Then nothing is left to fold, and the sums need not pass through memory of ours: a quarter of what a head
@@ -138,13 +154,25 @@ bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
 }
 
 template <class Call>
-void RowBlock<Call>::copy_query(const T* q, T* copy) const noexcept {
-  const Size stride = call_.q.strides[3];
-  if (stride == 1) {
-    std::copy_n(q, call_.shape.head_dim, copy);
-  } else {
-    for (Size u = 0; u < call_.shape.head_dim; ++u) copy[u] = q[u * stride];
+void RowBlock<Call>::copy_queries() noexcept {
+  const Size copy_stride = copied_q_stride(call_), stride = call_.q.strides[3],
+             head_dim = call_.shape.head_dim;
+  for (Size r = 0; r < rows_; ++r) {
+    const T* q = &call_.q(b_, place_[r].h, place_[r].i, 0);
+    T* copy = q_copy_ + r * copy_stride;
+    if (stride == 1) {
+      std::copy_n(q, head_dim, copy);
+    } else {
+      for (Size u = 0; u < head_dim; ++u) copy[u] = q[u * stride];
+    }
   }
+  // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
+  if (rows_ <= kernels::few_rows) {
+    const Size read = round_up(rows_, kernels::row_multiple);
+    std::fill_n(q_copy_ + rows_ * copy_stride, (read - rows_) * copy_stride, T(0));
+  }
+  q_ = q_copy_;
+  q_stride_ = copy_stride;
 }
 
 template <class Call>
@@ -230,22 +258,14 @@ void RowBlock<Call>::fold(const kernels::RowState<T>& partial) noexcept {
 
 template <class Call>
 void RowBlock<Call>::finish() noexcept {
-  const bool with_lse = call_.options.lse.has_value(), with_weights = call_.options.weights.has_value();
-  for (Size r = 0, rows = rows_; r < rows; ++r) {
-    // Where the kernel finishes, it leaves the rows that need no sum.
+  const Size rows = rows_;
+  // Where the kernel finishes, it leaves the rows that need no sum.
+  for (Size r = 0; r < rows; ++r)
     if (!finishes_ || state_.seen[r] <= 1) write_out(r);
-    if (with_lse) write_lse(r);
-    if (!with_weights) continue;
-    finish_weights(r);
-    if (streams_weights()) {
-      call_.kernels.stream_row({.from = row_options_[r].weights,
-                                .to = &(*call_.options.weights)(b_, place_[r].h, place_[r].i, 0),
-                                .begin = row_[r].begin,
-                                .end = row_[r].end,
-                                .count = call_.shape.kv_len});
-    }
+  if (call_.options.lse) {
+    for (Size r = 0; r < rows; ++r) write_lse(r);
   }
-  if (with_weights && streams_weights()) call_.kernels.end_stream();
+  if (call_.options.weights) finish_weights();
 }
 
 template <class Call>
@@ -275,41 +295,6 @@ void RowBlock<Call>::write_lse(Size r) noexcept {
   (*call_.options.lse)(b_, place_[r].h, place_[r].i) = state_.seen[r] == 0
                                                            ? -std::numeric_limits<T>::infinity()
                                                            : static_cast<T>((max + std::log2(sum)) * ln2);
-}
-
-template <class Call>
-void RowBlock<Call>::finish_weights(Size r) noexcept {
-  const kernels::AttendRow& row = row_[r];
-  T* const weights = row_options_[r].weights;
-  const Size stride = call_.modifiers.weights_stride;
-  if (state_.seen[r] == 0) {
-    for (Size j = row.begin; j < row.end; ++j) weights[call_.key_index(b_, j) * stride] = T(0);
-    return;
-  }
-  for (Size start = row.begin; start < row.end;) {
-    const Size block = start / block_keys, end = std::min(row.end, (block + 1) * block_keys);
-    if (call_.columns(b_) == nullptr && stride == 1) {
-      finish_segment(weights + start, end - start, row_options_[r].block_max[block], state_.row_max[r],
-                     state_.row_sum[r]);
-    } else {
-      for (Size j = start; j < end; ++j) line_[j - start] = weights[call_.key_index(b_, j) * stride];
-      finish_segment(line_, end - start, row_options_[r].block_max[block], state_.row_max[r],
-                     state_.row_sum[r]);
-      for (Size j = start; j < end; ++j) weights[call_.key_index(b_, j) * stride] = line_[j - start];
-    }
-    start = end;
-  }
-}
-
-// A hidden key's weight stands as -0 until here. It becomes +0, and it alone stays 0 in a row of NaN.
-template <class Call>
-void RowBlock<Call>::finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept {
-  if (row_sum == row_sum) {
-    call_.kernels.finish_weights(weights, keys, block_max, row_max, row_sum);
-    return;
-  }
-  for (Size j = 0; j < keys; ++j)
-    weights[j] = weights[j] == T(0) && std::signbit(weights[j]) ? T(0) : row_sum;
 }
 
 template class RowBlock<AttentionCall<float, float>>;

@@ -63,14 +63,18 @@ class RowBlock {
   bool q_readable_in_place(Size rows) const noexcept;
   void add_options(Size r, const Place& place) const noexcept;
   bool kernel_finishes() const noexcept;
-  void copy_query(const T* q, T* copy) const noexcept;
+  void place_rows() noexcept;
+  void offer_keys() noexcept;
+  void copy_queries() noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
   bool streams_weights() const noexcept {
     return streamed_weights_ != nullptr && call_.columns(b_) == nullptr;
   }
   void write_out(Size r) noexcept;
   void write_lse(Size r) noexcept;
-  void finish_weights(Size r) noexcept;
+  // In row_block_weights.cpp:
+  void finish_weights() noexcept;
+  void finish_row_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
 
   const Call& call_;
