@@ -31,6 +31,7 @@ const Path paths[] = {
     {"fused", has_attention_case, make_attention_case},
     {"fused_weights", has_attention_case, make_attention_case},
     {"decode", has_attention_case, make_attention_case},
+    {"step", has_step_case, make_step_case},
 };
 
 struct Options {

@@ -39,6 +39,10 @@ bool has_stage_case(const std::string& path, const Shape& shape);
 std::unique_ptr<Case> make_stage_case(const std::string& path, const Shape& shape);
 std::unique_ptr<Case> make_pipeline_case(const Shape& shape);
 
+/// "step": a token of one head behind n that a KvCache holds, with its projections (one thread).
+bool has_step_case(const std::string& path, const Shape& shape);
+std::unique_ptr<Case> make_step_case(const std::string& path, const Shape& shape);
+
 /// Fused attention: "fused", a causal prompt of n tokens, "fused_weights", the same with its weights stored
 /// (one thread), and "decode", one token against n.
 bool has_attention_case(const std::string& path, const Shape& shape);
