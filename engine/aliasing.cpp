@@ -91,7 +91,7 @@ bool find_range(Footprint& view) {
     std::ptrdiff_t reach = 0;
     negative |= extent < 0;
     empty |= extent == 0;
-    far |= __builtin_mul_overflow(extent - 1, stride, &reach);
+    far |= __builtin_mul_overflow(std::max(extent, std::ptrdiff_t{1}) - 1, stride, &reach);
     far |= (extent > limit) | (stride < -limit) | (reach > limit) | (reach < -limit);
     reach = far ? 0 : reach;
     below += std::min(reach, std::ptrdiff_t{0});

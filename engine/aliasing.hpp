@@ -26,9 +26,9 @@ struct Footprint {
   AddressRange range{};  // where its bytes are, as find_range found it: empty for a view without elements
 };
 
-/// Sets the view's range, which all below require; or says no: an extent is negative, or what the view spans
-/// does not fit in ptrdiff_t, eight times over.
-bool find_range(Footprint& view);
+/// Sets the range of a view that has none yet, which all below require. Or says no: an extent is negative, or
+/// the view spans more than an eighth of the address space.
+[[nodiscard]] bool find_range(Footprint& view);
 
 /// Whether the view has no elements.
 inline bool is_empty(const Footprint& view) { return view.range.begin == view.range.end; }
