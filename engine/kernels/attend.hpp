@@ -66,17 +66,33 @@ struct AttendTile {
     const int live = R == half_tile ? live_rows : R;
     T max[R];
 #pragma GCC unroll 1
-    for (int r = 0; r < live; r += pair)
+    for (int r = 0; r < live; r += pair) {
+      ask_for_values(r / pair);
       exponents_of_rows<T, Arch, pair>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows + r, all,
                                        common, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                        max + r);
+    }
 #pragma GCC unroll 1
     for (int r = 0; r < live; r += pair) {
+      ask_for_values((live + r) / pair);
       T sum[pair];
       weights_of_rows<T, Arch, pair>(all, max + r, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                      sum);
 #pragma GCC unroll 1
       for (int i = 0; i < pair; ++i) weights_done(r + i, {max[r + i], sum[i]});
+    }
+  }
+
+  /// The values that come first, some lines of each panel at a time: memory would wait for the softmax.
+  RAPT_INLINE void ask_for_values([[maybe_unused]] Size time) const noexcept {
+    if constexpr (R == half_tile) {
+      constexpr Size panels = (streamed_vectors<T, S, R> + NV - 1) / NV, lines = 6,
+                     line = 64 / static_cast<Size>(sizeof(S));
+      if (!args.far) return;
+      const S* const from = args.v + all.lo * args.v_key_stride + time * lines * line;
+      for (Size l = 0; l < lines; ++l)
+        for (Size panel = 0; panel < panels; ++panel)
+          __builtin_prefetch(from + panel * args.v_stride + l * line);
     }
   }
 
