@@ -85,7 +85,7 @@ struct GemmBlock {
                 .a_stride = a_stride.value_or(copied_stride<T>),
                 .b = b.panel(column / kernels.NR) + step * kernels.NR,
                 .b_stride = b.panel_stride(),
-                .b_far = b.bytes() > kernels::near_bytes,
+                .b_far = kernels::is_far(static_cast<double>(b.bytes())),
                 .c = target,
                 .c_stride = target_stride,
                 .rows = rows,

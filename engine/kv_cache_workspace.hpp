@@ -14,7 +14,8 @@ namespace rapt {
 template <class T>
 class KvWorkspace {
  public:
-  /// What make(Carver&) makes, in memory that is kept: allocates only where there never was as much.
+  /// What make(Carver&) makes, in memory that is kept: allocates only where there never was as much. Too
+  /// little of it gives make null, whose result is then dropped: make must only write to what it was given.
   template <class Make>
   auto carve(const Make& make) {
     Carver kept(memory_.get(), memory_.size());

@@ -62,6 +62,7 @@ class StageBlocks {
                                     .a_stride = d_,
                                     .b = keys.get(),
                                     .b_stride = d_ * kernels_.NR,
+                                    .b_far = far(),
                                     .c = scores,
                                     .c_stride = stride,
                                     .rows = rows,
@@ -90,6 +91,7 @@ class StageBlocks {
                                   .a_stride = stride,
                                   .b = values.get(),
                                   .b_stride = length_ * kernels_.NR,
+                                  .b_far = far(),
                                   .c = out,
                                   .c_stride = d_,
                                   .rows = rows,
@@ -112,6 +114,10 @@ class StageBlocks {
   static constexpr Size block_rows = 16;
 
  private:
+  bool far() const noexcept {
+    return kernels::is_far(static_cast<double>(d_) * static_cast<double>(length_) * sizeof(T));
+  }
+
   const kernels::Kernels<T>& kernels_ = active_kernels().of<T>();
   Arithmetic arithmetic_;
   Size d_, length_;

@@ -16,10 +16,10 @@ using Size = std::ptrdiff_t;
 /// change it.
 inline constexpr Size block_keys = 256;
 
-/// What is read again and again in so many bytes or fewer is likely still in L2 (an eighth of it, or a half
-/// where it is small). Few rows ask for panels ahead only beyond: from L2 that costs up to a fifth of their
+/// Whether what is read again and again is likely to have left L2 in between, an eighth of which it may take
+/// (a half where it is small). Few rows ask for far panels ahead: from L2 that costs up to a fifth of their
 /// time, from L3 it saves a tenth, from memory a third.
-inline constexpr Size near_bytes = 256 << 10;
+inline bool is_far(double bytes) noexcept { return bytes > 256 * 1024; }
 
 /// pack: panels[p][s][c] = source[s, p * NR + c] for s < steps; columns past the end are 0.
 /// A panel holds NR neighbouring columns, contiguous along them: the order in which the micro-kernel reads
@@ -45,7 +45,7 @@ struct MultiplyArgs {
   Size a_stride;
   const T* b;  // packed panels as pack writes them; panel p at p * b_stride
   Size b_stride;
-  bool b_far = false;  // more than near_bytes
+  bool b_far;  // is_far() of b and what is read with it
   T* c;  // row r at r * c_stride, unit column stride; may not overlap a or b; writes no column past `columns`
   Size c_stride;
   Size rows, columns, steps;  // any from 0
@@ -136,7 +136,7 @@ struct AttendArgs {
   const S* v;  // panels of the block's value columns: panel p at p * v_stride, key j at j * v_key_stride
   Size v_stride, v_key_stride;  // rows of V as they stand serve too where v_dim is a multiple of NR: NR and
                                 // the row stride
-  bool far = false;             // k and v of the whole call are more than near_bytes
+  bool far;                     // is_far() of k and v of the whole call
   Size head_dim, v_dim;
   Size block_start;    // position of the block's first key, a multiple of block_keys
   Size keys;           // keys in the block, at most block_keys

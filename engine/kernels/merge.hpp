@@ -81,9 +81,12 @@ struct Divisor {
 };
 template <class T, class Arch>
 RAPT_INLINE Divisor<T> divisor_of(T divisor) noexcept {
-  if constexpr (!quotients_of_fmas<T, Arch>) return {divisor, T(0), T(0)};
-  const T reciprocal = T(1) / divisor;
-  return {divisor, reciprocal, std::fma(-divisor, reciprocal, T(1)) * reciprocal};
+  if constexpr (quotients_of_fmas<T, Arch>) {
+    const T reciprocal = T(1) / divisor;
+    return {divisor, reciprocal, std::fma(-divisor, reciprocal, T(1)) * reciprocal};
+  } else {
+    return {divisor, T(0), T(0)};
+  }
 }
 
 /// Many correctly rounded quotients by one divisor, two cycles a vector: q = RN(a r + RN(a rest)) is within

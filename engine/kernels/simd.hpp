@@ -139,7 +139,7 @@ RAPT_INLINE void pin(Batch<T, Arch>& value) noexcept {
 /// The same address, of which the compiler knows nothing: it loads from there where the code says so, and not
 /// before.
 template <class P>
-RAPT_INLINE P* hidden(P* address) noexcept {
+RAPT_INLINE P* opaque(P* address) noexcept {
   asm("" : "+r"(address));
   return address;
 }

@@ -216,11 +216,11 @@ struct Max {
 };
 }  // namespace detail
 
-/// The lanes of each of R rows of `sums` seen as one array, folded by halves: lane[i] += lane[i + n/2], then
-/// n/4, ...,
-/// 1. The order is the contract's.
+/// The lanes of each of one or two rows of `sums` seen as one array, folded by halves: lane[i] += lane[i +
+/// n/2], then n/4, and so on. The order is the contract's.
 template <class T, class Arch, int R, std::size_t N>
 RAPT_INLINE void sums_by_halves(Batch<T, Arch> (&sums)[R][N], T* out) noexcept {
+  static_assert(R == 1 || R == 2);
 #pragma GCC unroll 4
   for (auto& row : sums)
 #pragma GCC unroll 8
@@ -258,9 +258,10 @@ RAPT_INLINE T first_lane(const Batch<T, Arch>& x) noexcept {
 #endif
 }
 
-/// The largest lane of each of R vectors.
+/// The largest lane of each of one or two vectors.
 template <class T, class Arch, int R>
 RAPT_INLINE void largest_lanes(const Batch<T, Arch> (&x)[R], T* out) noexcept {
+  static_assert(R == 1 || R == 2);
   if constexpr (R == 2)
     detail::fold_two(x[0].data, x[1].data, detail::Max{}, out);
   else

@@ -88,7 +88,7 @@ template <class S>
 struct Panels {
   const S* at;
   Size panel_stride, step_stride;
-  bool far;  // see near_bytes
+  bool far;  // see is_far
 
   RAPT_INLINE Panels from(Size s) const noexcept {
     return {at + s * step_stride, panel_stride, step_stride, far};

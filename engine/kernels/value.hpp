@@ -118,7 +118,7 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         }
         if (!staircase && common.hi < all.hi) ragged(acc, {common.hi, all.hi});
         T* to = acc_rows + vector * width<T, Arch>;
-        const RowJoin<T>* how = simd::hidden(joins);
+        const RowJoin<T>* how = simd::opaque(joins);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) join<T, Arch>(how[r], to + r * args.state.acc_stride, acc.sum[r]);
       });

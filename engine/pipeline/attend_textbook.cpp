@@ -96,6 +96,10 @@ class TextbookAttention {
     double* out;     // [block_rows, d]
   };
 
+  bool far() const noexcept {
+    return kernels::is_far(static_cast<double>(d_) * static_cast<double>(length_) * sizeof(double));
+  }
+
   /// Rows [first, first + rows) of the sequence. Row i sees the keys 0 to i: i + 1 of them.
   void block(Size first, Size rows, const Scratch& scratch) {
     for (Size r = 0; r < rows; ++r) std::copy_n(q_ + row_index(first + r) * d_, d_, scratch.q + r * d_);
@@ -105,6 +109,7 @@ class TextbookAttention {
                                   .a_stride = d_,
                                   .b = store_.block(0, 0, start / block_keys).k,
                                   .b_stride = d_ * kernels_.NR,
+                                  .b_far = far(),
                                   .c = scratch.scores + start,
                                   .c_stride = length_,
                                   .rows = rows,
@@ -149,6 +154,7 @@ class TextbookAttention {
                                   .a_stride = length_,
                                   .b = store_.value_at(0, 0, key),
                                   .b_stride = block_keys * kernels_.NR,
+                                  .b_far = far(),
                                   .c = scratch.out + row * d_,
                                   .c_stride = d_,
                                   .rows = rows,
