@@ -1,6 +1,8 @@
 // The divide kernel makes quotients of FMAs where it may: on every ISA they are those of `/`, bit for bit.
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <type_traits>
@@ -30,10 +32,23 @@ class Operands {
     if (pick(8) == 0) return negative ? T(-0.0) : T(0);
     return number(negative, 1 - limits::max_exponent, limits::max_exponent);
   }
-  /// The double of a quotient next to a tie, times the divisor: the hardest to round.
-  T near_tie(T divisor) {
-    const T quotient = number(0, 0, 0);
-    return static_cast<T>(quotient * divisor * (1 + (pick(2) == 0 ? 1 : -1) * limits::epsilon() / 2));
+  /// Its quotient is as close to the middle of two neighbours as any can be, the hardest to round: with d the
+  /// divisor's significand, (m d + c) / 2^p for a small c and an odd m of p + 1 bits, which c and d decide. A
+  /// random significand where none of p bits comes of it.
+  T near_midpoint(T divisor) {
+    constexpr int p = limits::digits;
+    int exponent = 0;
+    auto d = static_cast<std::uint64_t>(std::ldexp(std::frexp(divisor, &exponent), p));
+    d >>= std::countr_zero(d);
+    std::uint64_t inverse = d;  // modulo 2^64, twice as many bits of it with each step
+    for (int step = 0; step < 6; ++step) inverse *= 2 - d * inverse;
+    const std::uint64_t c = 2 * pick(100) + 1;
+    const bool below = pick(2) == 0;
+    const std::uint64_t top = std::uint64_t{1} << p, m = top + ((below ? c : -c) * inverse & (top - 1));
+    const unsigned __int128 product = static_cast<unsigned __int128>(m) * d;
+    const auto dividend = static_cast<std::uint64_t>((below ? product - c : product + c) >> p);
+    if (dividend >> p != 0 && dividend % 2 != 0) return number(false, 0, 0);
+    return std::ldexp(static_cast<T>(dividend), static_cast<int>(pick(40)) - 20 - p);
   }
 
  private:
@@ -64,7 +79,7 @@ void check_quotients(const Isa& isa) {
   for (int row = 0; row < 20000; ++row) {
     const T divisor = operands.divisor();
     for (T& dividend : dividends)
-      dividend = row % 4 == 3 ? operands.near_tie(divisor) : operands.dividend(row % 4);
+      dividend = row % 4 == 3 ? operands.near_midpoint(divisor) : operands.dividend(row % 4);
     isa.table->template of<T>().divide(dividends.data(), divisor, quotients.data(), 67);
     for (std::size_t j = 0; j < 67; ++j) {
       const T expected = dividends[j] / divisor;
