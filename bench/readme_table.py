@@ -28,6 +28,7 @@ WEIGHTS = "--n 2048 --d 64 --heads 8 --dtype f32,f64 --benchmark_filter=^fused_w
 THREADS = "--n 2048 --d 64,128 --heads 8 --dtype f32,f64 --threads 1,2 --benchmark_filter=^fused/"
 DECODE = "--n 1024,8192,32768 --d 128 --heads 32 --kv-heads 8 --dtype f32,bf16 --threads 1,2 --benchmark_filter=^decode/"
 STAGED = "--n 64 --d 64 --benchmark_filter=^pipeline/"
+STEP = "--n 64 --d 64 --dtype f64,f32 --benchmark_filter=^step/"
 
 
 def times(program, arguments, isa=None):
@@ -86,6 +87,7 @@ for _ in range(ROUNDS):
     sample("threads", "bench_attention", THREADS)
     sample("decode", "bench_attention", DECODE)
     sample("staged", "bench_attention", STAGED)
+    sample("step", "bench_attention", STEP)
     if (BIN / "bench_openblas").exists():
         sample("openblas", "bench_openblas", "--benchmark_filter=n:(512|2048)/")
 
@@ -121,3 +123,7 @@ for title, dtype, threads in (("f32, one thread, share of the read bandwidth", "
 header("the staged program's compute, n=64, d=64, g=32, f64", "times faster than plain loops, -O3 -march=native")
 for title, arithmetic in (("textbook arithmetic, the same bits", "arithmetic:textbook"), ("fused arithmetic", "arithmetic:fused")):
     row(title, *cells("staged", None, "vs_textbook", lambda value: f"{value:.1f}", arithmetic))
+
+header("a token whole: projections, append, attention, n=64, d=64", "f64", "f32")
+row("microseconds", *cells("step", None, "cpu_time", lambda value: f"{value / 1000:.2f}", best=min))
+row("times faster than plain loops", *cells("step", None, "vs_textbook", lambda value: f"{value:.1f}"))

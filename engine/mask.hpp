@@ -15,7 +15,8 @@ struct SequenceKeys {
   const std::ptrdiff_t* index;  // the array index of each position, ascending; null when they are the same
 };
 
-/// Positions [begin, end) that a row is offered. Its own position is end - 1.
+/// Positions [begin, end) that a row is offered, {0, 0} for none. Its own position is end - 1. Of a
+/// sequence's rows that are offered any, begins and ends never fall.
 struct Offered {
   std::ptrdiff_t begin, end;
 };
