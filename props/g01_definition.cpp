@@ -1,6 +1,8 @@
 // G01: attention() is its scalar definition, bit by bit, and the definition is within a derived bound of
 // exact arithmetic.
 #include "generators.hpp"
+#include "kernels/kernel_table.hpp"
+#include "support/kv_gen.hpp"
 
 using namespace rapt;
 using namespace rapt::test;
@@ -15,6 +17,25 @@ void equals_definition(const Data& data) {
     for (const Call& call : {all_outputs, Call{.weights = true}, Call{}}) {
       require_same(isa, data, difference(expected, run(data, call)));
     }
+  });
+}
+
+/// Few rows of one KV head, over keys and values of about as many bytes as kernels ask for ahead, fewer and
+/// more.
+rc::Gen<Problem> few_rows_near_and_far() {
+  return rc::gen::exec([] {
+    Problem p = *cacheable_problems();
+    p.batch = p.n_kv_heads = 1;
+    p.n_heads = *rc::gen::element<std::ptrdiff_t>(1, 2, 4, 7, 12);
+    p.head_dim = p.v_dim = *rc::gen::element<std::ptrdiff_t>(64, 67, 128);
+    p.window.reset();
+    p.q_len = *rc::gen::inRange<std::ptrdiff_t>(1, 4);
+    const std::ptrdiff_t element_bytes = p.dtype == Dtype::f64 ? 8 : p.dtype == Dtype::f32 ? 4 : 2;
+    std::ptrdiff_t near_keys = 1;
+    while (!kernels::is_far(static_cast<double>((near_keys + 1) * 2 * p.head_dim * element_bytes)))
+      ++near_keys;
+    p.kv_len = near_keys + *rc::gen::inRange<std::ptrdiff_t>(-20, 300);
+    return p;
   });
 }
 
@@ -38,5 +59,18 @@ TEST_CASE("G01 holds for NaN, infinities, zeros, subnormal and huge numbers too"
     Problem problem = *problems();
     problem.special = *rc::gen::element<std::uint64_t>(5, 50, 1000);
     equals_definition(make_data(problem));
+  });
+}
+
+TEST_CASE("G01 holds for few rows, whether keys and values are asked for ahead or not") {
+  rc::prop("around the bytes from which they are, from arrays and from a cache", [] {
+    const Data data = make_data(*few_rows_near_and_far());
+    equals_definition(data);
+    const Answer expected = define(data);
+    for_each_isa([&](const Isa& isa) {
+      if (!isa.has_fma) return;
+      const Answer cached = run_cached(data, {data.problem.q_len}, data.problem.kv_len);
+      require_same(isa, data, difference("out", expected.out, cached.out));
+    });
   });
 }
