@@ -279,19 +279,20 @@ RAPT_INLINE Size rows_in_whole_tiles(Size rows) noexcept {
   return rows - rest - (halves ? MR : 0);
 }
 
-/// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest, then 4, then 1.
+/// Calls tile.template operator()<R>(first_row) over `rows` rows: what whole tiles leave by R = 4, then 1,
+/// then R = Largest. What is left comes first, since a causal head's first rows see the fewest keys.
 template <int Largest = MR, class Body>
 RAPT_INLINE void for_row_tiles(Size rows, const Body& tile) noexcept {
+  const Size left = Largest > half_tile ? rows - rows_in_whole_tiles(rows) : rows;
   Size row = 0;
+#pragma GCC unroll 1
+  for (; row + half_tile <= left; row += half_tile) tile.template operator()<half_tile>(row);
+#pragma GCC unroll 1
+  for (; row < left; ++row) tile.template operator()<1>(row);
   if constexpr (Largest > half_tile) {
 #pragma GCC unroll 1
-    for (const Size end = rows_in_whole_tiles(rows); row < end; row += Largest)
-      tile.template operator()<Largest>(row);
+    for (; row < rows; row += Largest) tile.template operator()<Largest>(row);
   }
-#pragma GCC unroll 1
-  for (; row + half_tile <= rows; row += half_tile) tile.template operator()<half_tile>(row);
-#pragma GCC unroll 1
-  for (; row < rows; ++row) tile.template operator()<1>(row);
 }
 
 }  // namespace rapt::kernels
