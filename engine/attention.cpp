@@ -98,9 +98,10 @@ class AttentionRun {
       });
       run_items(wave * plan_.row_blocks, slots_, [&](Size slot, Size item) {
         const Size head = first + item / plan_.row_blocks;
-        // The last rows of a causal head see the most keys: first.
-        const Size rows = (plan_.row_blocks - 1 - item % plan_.row_blocks) * plan_.row_block;
-        attend_rows(slot, head, rows, [&](Size block) {
+        // From the end: the last rows of a causal head see the most keys, and the block that is not full sees
+        // the fewest.
+        const Size end = call_.shape.rows() - item % plan_.row_blocks * plan_.row_block;
+        attend_rows(slot, head, end, [&](Size block) {
           return packed_block(call_, memory_of(item / plan_.row_blocks, block, head));
         });
       });
@@ -111,7 +112,7 @@ class AttentionRun {
   void run_streamed() {
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
       row_blocks_[static_cast<std::size_t>(slot)].ask_for(memory_of_head(head + slots_));
-      attend_rows(slot, head, 0, [&](Size block) { return stream(head, block, slot); });
+      attend_rows(slot, head, call_.shape.rows(), [&](Size block) { return stream(head, block, slot); });
     });
   }
 
@@ -125,11 +126,11 @@ class AttentionRun {
           Rows::clear_state(partial, capacity());
           const Size block = blocks(head).begin + part;
           if (block >= blocks(head).end) return;
-          Rows& rows = gathered(slot, head, 0);
+          Rows& rows = gathered(slot, head, call_.shape.rows());
           rows.attend(block, stream(head, block, slot), partial);
         },
         [&](Size slot, Size head) {
-          Rows& rows = gathered(slot, head, 0);
+          Rows& rows = gathered(slot, head, call_.shape.rows());
           rows.prefill();
           for (Size part = 0; part < most_blocks_; ++part)
             rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + part)]);
@@ -137,10 +138,10 @@ class AttentionRun {
         });
   }
 
-  /// One row block from start to end. keys(block) gives a packed block.
+  /// The row block that ends before row `end`, from its first keys to its last. keys(block) gives a packed block.
   template <class Keys>
-  void attend_rows(Size slot, Size head, Size first, Keys&& keys) noexcept {
-    Rows& rows = gathered(slot, head, first);
+  void attend_rows(Size slot, Size head, Size end, Keys&& keys) noexcept {
+    Rows& rows = gathered(slot, head, end);
     rows.prefill();
     const Offered offered = rows.offered();
     for (Size block = offered.begin / block_keys; block * block_keys < offered.end; ++block)
@@ -148,10 +149,10 @@ class AttentionRun {
     rows.finish();
   }
 
-  Rows& gathered(Size slot, Size head, Size first) noexcept {
+  Rows& gathered(Size slot, Size head, Size end) noexcept {
     Rows& rows = row_blocks_[static_cast<std::size_t>(slot)];
-    rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
-                std::min(first + plan_.row_block, call_.shape.rows()));
+    rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads,
+                std::max(end - plan_.row_block, Size{0}), end);
     return rows;
   }
 

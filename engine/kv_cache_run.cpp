@@ -62,8 +62,8 @@ template <class S>
 void KvRun<S>::run_rows() noexcept {
   run_items(call_.shape.heads() * plan_.row_blocks, slots_, [&](Size slot, Size item) {
     const Size head = item / plan_.row_blocks;
-    // The last rows see the most keys: first.
-    Rows& rows = gathered(slot, head, (plan_.row_blocks - 1 - item % plan_.row_blocks) * plan_.row_block);
+    // From the end: the last rows see the most keys, and the block that is not full the fewest.
+    Rows& rows = gathered(slot, head, call_.shape.rows() - item % plan_.row_blocks * plan_.row_block);
     const Offered offered = rows.offered();
     for (Size at = offered.begin / block_keys; at * block_keys < offered.end; ++at)
       rows.attend(at, block(head, at));
@@ -80,23 +80,23 @@ void KvRun<S>::run_split() noexcept {
         const Size first = blocks(head).begin + run * plan_.run;
         const Size last = std::min(first + plan_.run, blocks(head).end);
         if (first >= last) return;
-        Rows& rows = gathered(slot, head, 0);
+        Rows& rows = gathered(slot, head, call_.shape.rows());
         for (Size at = first; at < last; ++at) {
           Rows::clear_state(partial(head, at), call_.shape.rows());
           rows.attend(at, block(head, at), partial(head, at));
         }
       },
       [&](Size slot, Size head) {
-        Rows& rows = gathered(slot, head, 0);
+        Rows& rows = gathered(slot, head, call_.shape.rows());
         for (Size at = blocks(head).begin; at < blocks(head).end; ++at) rows.fold(partial(head, at));
         rows.finish();
       });
 }
 
 template <class S>
-auto KvRun<S>::gathered(Size slot, Size head, Size first) noexcept -> Rows& {
-  rows_[slot].gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first,
-                     std::min(first + plan_.row_block, call_.shape.rows()));
+auto KvRun<S>::gathered(Size slot, Size head, Size end) noexcept -> Rows& {
+  rows_[slot].gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads,
+                     std::max(end - plan_.row_block, Size{0}), end);
   return rows_[slot];
 }
 

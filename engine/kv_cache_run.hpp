@@ -27,7 +27,7 @@ class KvRun {
 
   void run_rows() noexcept;
   void run_split() noexcept;
-  Rows& gathered(Size slot, Size head, Size first) noexcept;
+  Rows& gathered(Size slot, Size head, Size end) noexcept;
   KeyBlock<S> block(Size head, Size at) const noexcept {
     return call_.block(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, at);
   }
