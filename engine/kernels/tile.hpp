@@ -279,20 +279,21 @@ RAPT_INLINE Size rows_in_whole_tiles(Size rows) noexcept {
   return rows - rest - (halves ? MR : 0);
 }
 
-/// Calls tile.template operator()<R>(first_row) over `rows` rows: what whole tiles leave by R = 4, then 1,
-/// then R = Largest. What is left comes first, since a causal head's first rows see the fewest keys.
+/// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest as far as they go, 4 and then 1
+/// for the rest, which are the first rows: those of a causal head see the fewest keys.
 template <int Largest = MR, class Body>
 RAPT_INLINE void for_row_tiles(Size rows, const Body& tile) noexcept {
-  const Size left = Largest > half_tile ? rows - rows_in_whole_tiles(rows) : rows;
+  Size rest = rows;
+  if constexpr (Largest > half_tile) {
+    rest = rows - rows_in_whole_tiles(rows);
+#pragma GCC unroll 1
+    for (Size row = rest; row < rows; row += Largest) tile.template operator()<Largest>(row);
+  }
   Size row = 0;
 #pragma GCC unroll 1
-  for (; row + half_tile <= left; row += half_tile) tile.template operator()<half_tile>(row);
+  for (; row + half_tile <= rest; row += half_tile) tile.template operator()<half_tile>(row);
 #pragma GCC unroll 1
-  for (; row < left; ++row) tile.template operator()<1>(row);
-  if constexpr (Largest > half_tile) {
-#pragma GCC unroll 1
-    for (; row < rows; row += Largest) tile.template operator()<Largest>(row);
-  }
+  for (; row < rest; ++row) tile.template operator()<1>(row);
 }
 
 }  // namespace rapt::kernels
