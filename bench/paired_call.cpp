@@ -1,0 +1,164 @@
+// The calls that compare_builds times, by rapt's public interface alone, so that this file compiles against
+// any commit.
+#include "paired_call.hpp"
+
+#include <rapt/rapt.hpp>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rapt::bench {
+namespace {
+
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual void run() = 0;
+};
+
+template <class T>
+class TypedCall : public Call {
+ public:
+  explicit TypedCall(const PairedProblem& problem) : problem_(problem) {}
+
+ protected:
+  using Size = std::ptrdiff_t;
+
+  /// Rows [first, first + count) of every head of an array.
+  View<const T, 4> rows(const void* array, Size heads, Size first, Size count) const {
+    const auto [n, d] = std::pair(problem_.n, problem_.d);
+    return {static_cast<const T*>(array) + first * d,
+            {problem_.batch, heads, count, d},
+            {heads * n * d, n * d, d, 1}};
+  }
+  View<T, 4> out(Size count) const {
+    const auto [heads, d] = std::pair(problem_.heads, problem_.d);
+    return {static_cast<T*>(problem_.out),
+            {problem_.batch, heads, count, d},
+            {heads * count * d, count * d, d, 1}};
+  }
+  View<const T, 2> transform() const {
+    return {static_cast<const T*>(problem_.transform), {problem_.d, problem_.d}, {problem_.d, 1}};
+  }
+
+  PairedProblem problem_;
+};
+
+/// All rows of a causal prompt, with weights where they are asked for.
+template <class T>
+class PromptCall final : public TypedCall<T> {
+ public:
+  explicit PromptCall(const PairedProblem& problem) : TypedCall<T>(problem) {
+    options_.causal = Causal::bottom_right;
+    const auto [heads, n] = std::pair(problem.heads, problem.n);
+    if (problem.weights != nullptr)
+      options_.weights = View<T, 4>{
+          static_cast<T*>(problem.weights), {problem.batch, heads, n, n}, {heads * n * n, n * n, n, 1}};
+  }
+  void run() override {
+    const PairedProblem& p = this->problem_;
+    attention(this->rows(p.q, p.heads, 0, p.n), this->rows(p.k, p.kv_heads, 0, p.n),
+              this->rows(p.v, p.kv_heads, 0, p.n), this->out(p.n), options_);
+  }
+
+ private:
+  AttentionOptions<T> options_;
+};
+
+/// One token against the n - 1 that a cache holds.
+template <class T>
+class DecodeCall : public TypedCall<T> {
+ public:
+  explicit DecodeCall(const PairedProblem& problem)
+      : TypedCall<T>(problem),
+        cache_({.batch = problem.batch,
+                .n_kv_heads = problem.kv_heads,
+                .head_dim = problem.d,
+                .capacity = problem.n,
+                .dtype = sizeof(T) == sizeof(double) ? KvDtype::f64 : KvDtype::f32}) {
+    const PairedProblem& p = this->problem_;
+    if (p.n > 1)
+      cache_.append(this->rows(p.k, p.kv_heads, 0, p.n - 1), this->rows(p.v, p.kv_heads, 0, p.n - 1));
+  }
+  void run() override {
+    const PairedProblem& p = this->problem_;
+    attend(this->rows(p.q, p.heads, 0, 1), this->rows(p.k, p.kv_heads, p.n - 1, 1),
+           this->rows(p.v, p.kv_heads, p.n - 1, 1));
+  }
+
+ protected:
+  void attend(const View<const T, 4>& q, const View<const T, 4>& k, const View<const T, 4>& v) {
+    cache_.attend(q, k, v, this->out(1));
+    cache_.rollback(this->problem_.n - 1);
+  }
+
+ private:
+  KvCache cache_;
+};
+
+/// Rows of the first head times a matrix.
+template <class T>
+class ProjectCall final : public TypedCall<T> {
+ public:
+  explicit ProjectCall(const PairedProblem& problem) : TypedCall<T>(problem), weights_(this->transform()) {}
+  void run() override {
+    const auto [n, d] = std::pair(this->problem_.n, this->problem_.d);
+    project(View<const T, 3>{static_cast<const T*>(this->problem_.q), {1, n, d}, {n * d, d, 1}}, weights_,
+            View<T, 3>{static_cast<T*>(this->problem_.out), {1, n, d}, {n * d, d, 1}});
+  }
+
+ private:
+  Projection<T> weights_;
+};
+
+/// One token of one head, whole: its projections, and as DecodeCall.
+template <class T>
+class StepCall final : public DecodeCall<T> {
+ public:
+  explicit StepCall(const PairedProblem& problem)
+      : DecodeCall<T>(problem),
+        w_q_(this->transform()),
+        w_k_(this->transform()),
+        w_v_(this->transform()),
+        projected_(static_cast<std::size_t>(3 * problem.d)) {}
+  void run() override {
+    const Size d = this->problem_.d;
+    const View<const T, 3> x{static_cast<const T*>(this->problem_.q), {1, 1, d}, {d, d, 1}};
+    T* const q = projected_.data();
+    project(x, w_q_, View<T, 3>{q, {1, 1, d}, {d, d, 1}});
+    project(x, w_k_, View<T, 3>{q + d, {1, 1, d}, {d, d, 1}});
+    project(x, w_v_, View<T, 3>{q + 2 * d, {1, 1, d}, {d, d, 1}});
+    const auto row = [d](const T* of) { return View<const T, 4>{of, {1, 1, 1, d}, {d, d, d, 1}}; };
+    this->attend(row(q), row(q + d), row(q + 2 * d));
+  }
+
+ private:
+  using Size = std::ptrdiff_t;
+
+  Projection<T> w_q_, w_k_, w_v_;
+  std::vector<T> projected_;
+};
+
+template <class T>
+Call* made(const PairedProblem& problem) {
+  const std::string_view call = problem.call;
+  if (call == "attention" || call == "weights") return new PromptCall<T>(problem);
+  if (call == "decode") return new DecodeCall<T>(problem);
+  if (call == "project") return new ProjectCall<T>(problem);
+  if (call == "step") return new StepCall<T>(problem);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace rapt::bench
+
+extern "C" __attribute__((visibility("default"))) rapt::bench::PairedCall rapt_paired_call() {
+  using namespace rapt::bench;
+  return {.make = [](const PairedProblem& problem) -> void* {
+            return problem.f64 ? made<double>(problem) : made<float>(problem);
+          },
+          .run = [](void* call) { static_cast<Call*>(call)->run(); },
+          .drop = [](void* call) { delete static_cast<Call*>(call); }};
+}
