@@ -138,7 +138,8 @@ class AttentionRun {
         });
   }
 
-  /// The row block that ends before row `end`, from its first keys to its last. keys(block) gives a packed block.
+  /// The row block that ends before row `end`, from its first keys to its last. keys(block) gives a packed
+  /// block.
   template <class Keys>
   void attend_rows(Size slot, Size head, Size end, Keys&& keys) noexcept {
     Rows& rows = gathered(slot, head, end);

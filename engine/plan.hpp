@@ -32,8 +32,8 @@ enum class Schedule {
 
 struct AttentionPlan {
   Schedule schedule;
-  std::ptrdiff_t row_block;   // rows of an item, a multiple of every tile's
-  std::ptrdiff_t row_blocks;  // a KV head
+  std::ptrdiff_t row_block;   // rows of an item, a multiple of every tile's; the first block may have fewer
+  std::ptrdiff_t row_blocks;  // a KV head, the last of which ends with its last row
   std::ptrdiff_t wave;        // KV heads in flight (packed)
 };
 
@@ -46,7 +46,7 @@ AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blo
 /// How rows over stored blocks are cut: nothing needs packing.
 struct CachedPlan {
   bool split;                 ///< an item is a run of blocks and gives a Partial for each; else a row block
-  std::ptrdiff_t row_block;   // rows of an item
+  std::ptrdiff_t row_block;   // rows of an item, as above
   std::ptrdiff_t row_blocks;  // a KV head
   std::ptrdiff_t run;         // blocks of an item (split)
   std::ptrdiff_t runs;        // a KV head

@@ -40,8 +40,8 @@ void choose_scores(Problem& p) {
 
 rc::Gen<std::ptrdiff_t> lengths(std::ptrdiff_t most) {
   std::vector<std::ptrdiff_t> edges;
-  for (const std::ptrdiff_t edge :
-       {0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256, 257, 511, 512, 513}) {
+  for (const std::ptrdiff_t edge : {0,  1,  1,  2,  3,  4,  5,   7,   8,   9,   15,  16,  17,  23,  24, 25,
+                                    31, 32, 33, 95, 96, 97, 191, 192, 193, 255, 256, 257, 511, 512, 513}) {
     if (edge <= most) edges.push_back(edge);
   }
   return rc::gen::oneOf(one_of(std::move(edges)), rc::gen::inRange<std::ptrdiff_t>(0, most + 1));

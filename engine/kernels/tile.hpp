@@ -3,8 +3,8 @@
 //
 // A tile is R rows of the left operand times V vectors of the right one. Each result is one chain over the
 // steps in ascending order; the R * V * width chains are independent and live in registers. R is MR, or less
-// at the lower edge; small R takes more vectors at once, because an FMA takes four cycles and two start in
-// each: about eight chains must be in flight.
+// for the rows that whole tiles leave; small R takes more vectors at once, because an FMA takes four cycles
+// and two start in each: about eight chains must be in flight.
 #pragma once
 
 #include "kernels/kernel_table.hpp"
@@ -280,7 +280,8 @@ RAPT_INLINE Size rows_in_whole_tiles(Size rows) noexcept {
 }
 
 /// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest as far as they go, 4 and then 1
-/// for the rest, which are the first rows: those of a causal head see the fewest keys.
+/// for the rest. Where MR is the largest, the rest are the first rows: those of a causal head see the fewest
+/// keys.
 template <int Largest = MR, class Body>
 RAPT_INLINE void for_row_tiles(Size rows, const Body& tile) noexcept {
   Size rest = rows;
