@@ -1,6 +1,6 @@
 // compare_builds A.so B.so: the same calls of two builds of rapt in one process, in turn, and what B's time
-// is of A's. Pairs taken microseconds apart see the same machine: a machine whose speed drifts by a fifth
-// resolves a hundredth so.
+// is of A's. The two of a pair see the same machine: one whose speed drifts by a fifth resolves a hundredth
+// so.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -10,11 +10,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "checked.hpp"
 #include "measure.hpp"
 #include "paired_call.hpp"
 #include "shapes.hpp"
@@ -40,7 +44,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::ExistingFile);
   app.add_option("B", options.builds[1], "and of the second")->required()->check(CLI::ExistingFile);
   const std::vector<std::string> names(std::begin(paired_call_names), std::end(paired_call_names));
-  app.add_option("--call", options.calls, "what is called: " + CLI::detail::join(names, ", "))
+  app.add_option("--call", options.calls, "what is called (bench/README.md)")
       ->delimiter(',')
       ->check(CLI::IsMember(names))
       ->capture_default_str();
@@ -70,25 +74,33 @@ PairedCall build_at(const std::string& path) {
   return reinterpret_cast<PairedCallOf>(entry)();
 }
 
+template <class T>
+std::vector<T> array_of(std::initializer_list<Size> extents, std::uint64_t stream) {
+  const auto count = checked_product(extents);
+  if (!count || !checked_product({*count, Size{sizeof(T)}}))
+    throw std::runtime_error(
+        fmt::format("an array of {} elements is more than memory", fmt::join(extents, " x ")));
+  return random_array<T>(*count, stream);
+}
+
 /// One call of both builds over the same arrays.
 template <class T>
 class Pair {
  public:
-  Pair(const std::array<PairedCall, 2>& builds, const std::string& call, const Options& options, Size n,
-       Size d)
+  Pair(const std::array<PairedCall, 2>& builds, const std::string& call, const Options& o, Size n, Size d)
       : builds_(builds),
-        threads_(options.threads),
-        q_(random_array<T>(options.batch * options.heads * n * d, 1)),
-        k_(random_array<T>(options.batch * options.kv_heads * n * d, 2)),
-        v_(random_array<T>(options.batch * options.kv_heads * n * d, 3)),
-        transform_(random_array<T>(d * d, 4)),
-        out_(q_.size()),
-        weights_(call == "weights" ? static_cast<std::size_t>(options.batch * options.heads * n * n) : 0) {
+        threads_(o.threads),
+        q_(array_of<T>({o.batch, o.heads, n, d}, 1)),
+        k_(array_of<T>({o.batch, o.kv_heads, n, d}, 2)),
+        v_(array_of<T>({o.batch, o.kv_heads, n, d}, 3)),
+        transform_(array_of<T>({d, d}, 4)),
+        out_(q_.size()) {
+    if (call == "weights") weights_ = array_of<T>({o.batch, o.heads, n, n}, 5);
     const PairedProblem problem{.call = call.c_str(),
                                 .f64 = std::is_same_v<T, double>,
-                                .batch = options.batch,
-                                .heads = options.heads,
-                                .kv_heads = options.kv_heads,
+                                .batch = o.batch,
+                                .heads = o.heads,
+                                .kv_heads = o.kv_heads,
                                 .n = n,
                                 .d = d,
                                 .q = q_.data(),
@@ -97,28 +109,24 @@ class Pair {
                                 .transform = transform_.data(),
                                 .out = out_.data(),
                                 .weights = weights_.empty() ? nullptr : weights_.data()};
-    for (std::size_t b = 0; b < 2; ++b) {
-      calls_[b] = builds_[b].make(problem);
-      if (calls_[b] == nullptr) throw std::runtime_error("a build does not know the call \"" + call + "\"");
+    for (const PairedCall& build : builds_) {
+      calls_.emplace_back(build.make(problem), build.drop);
+      if (calls_.back() == nullptr)
+        throw std::runtime_error("a build does not know the call \"" + call + "\"");
     }
-  }
-  Pair(const Pair&) = delete;
-  ~Pair() {
-    for (std::size_t b = 0; b < 2; ++b) builds_[b].drop(calls_[b]);
   }
 
-  /// Whether both leave the same bits in out and weights.
+  /// Whether both leave the same bits in out and weights: what one does not write stays NaN.
   bool same_bits() {
-    std::array<std::vector<T>, 2> out, weights;
+    std::array<std::vector<T>, 2> results;
     for (std::size_t b = 0; b < 2; ++b) {
-      std::fill(out_.begin(), out_.end(), T(0));
-      builds_[b].run(calls_[b]);
-      out[b] = out_, weights[b] = weights_;
+      for (std::vector<T>* array : {&out_, &weights_})
+        std::fill(array->begin(), array->end(), std::numeric_limits<T>::quiet_NaN());
+      run(b);
+      results[b] = out_;
+      results[b].insert(results[b].end(), weights_.begin(), weights_.end());
     }
-    const auto same = [](const std::array<std::vector<T>, 2>& arrays) {
-      return std::memcmp(arrays[0].data(), arrays[1].data(), arrays[0].size() * sizeof(T)) == 0;
-    };
-    return same(out) && same(weights);
+    return std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(T)) == 0;
   }
 
   /// Seconds of each build's call, one after the other; which is first changes from pair to pair.
@@ -127,27 +135,38 @@ class Pair {
     for (const std::size_t turn : {0U, 1U}) {
       const std::size_t b = (static_cast<std::size_t>(pair) + turn) % 2;
       const double start = now();
-      for (Size i = 0; i < calls; ++i) builds_[b].run(calls_[b]);
+      for (Size i = 0; i < calls; ++i) run(b);
       seconds[b] = (now() - start) / static_cast<double>(calls);
     }
     return seconds;
   }
 
  private:
+  void run(std::size_t b) { builds_[b].run(calls_[b].get()); }
   double now() const { return threads_ == 1 ? measure::thread_cpu_seconds() : measure::wall_seconds(); }
 
   std::array<PairedCall, 2> builds_;
   int threads_;
   std::vector<T> q_, k_, v_, transform_, out_, weights_;
-  std::array<void*, 2> calls_{};
+  std::vector<std::unique_ptr<void, void (*)(void*)>> calls_;
 };
 
-/// The element that stands `share` of the way up.
-double quantile(std::vector<double> values, double share) {
-  const auto at = std::lround(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
-}
+/// A median and its 95 % interval by order statistics, which asks nothing of how the values are distributed
+/// but that they are independent.
+struct Median {
+  double value, from, to;
+
+  explicit Median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const double last = static_cast<double>(values.size()) - 1, margin = 0.98 * std::sqrt(last + 1);
+    const auto at = [&](double place) {
+      return values[static_cast<std::size_t>(std::clamp(place, 0.0, last))];
+    };
+    value = at(last / 2);
+    from = at(std::floor(last / 2 - margin));
+    to = at(std::ceil(last / 2 + margin));
+  }
+};
 
 template <class T>
 bool compare(const std::array<PairedCall, 2>& builds, const std::string& call, Options options, Size n,
@@ -157,20 +176,18 @@ bool compare(const std::array<PairedCall, 2>& builds, const std::string& call, O
   const bool same = pair.same_bits();
   // So many calls that reading the clock is nothing beside them.
   constexpr double least_seconds = 1e-4;
-  const Size calls = 1 + static_cast<Size>(least_seconds / pair.times(0, 1)[0]);
+  const Size calls = 1 + static_cast<Size>(least_seconds / std::max(pair.times(0, 1)[0], 1e-9));
   std::vector<double> a, b, ratios;
   const double start = measure::wall_seconds();
   while (ratios.size() < 10 || measure::wall_seconds() - start < options.seconds) {
     const auto [seconds_a, seconds_b] = pair.times(static_cast<Size>(ratios.size()), calls);
     a.push_back(seconds_a), b.push_back(seconds_b), ratios.push_back(seconds_b / seconds_a);
   }
-  // The median's 95 % interval by order statistics: no assumption about how times are distributed.
-  const double margin = 0.98 / std::sqrt(static_cast<double>(ratios.size()));
+  const Median ratio(std::move(ratios));
   fmt::print("{:<10} {:>6} {:>5} {:>5} {:>12.2f} {:>12.2f} {:>8.3f} {:>7.3f} {:>7.3f} {:>7} {}\n", call, n, d,
-             std::is_same_v<T, double> ? "f64" : "f32", quantile(a, 0.5) * 1e6, quantile(b, 0.5) * 1e6,
-             quantile(ratios, 0.5), quantile(ratios, std::max(0.0, 0.5 - margin)),
-             quantile(ratios, std::min(1.0, 0.5 + margin)), ratios.size(), same ? "same" : "DIFFERENT");
-  std::fflush(stdout);
+             std::is_same_v<T, double> ? "f64" : "f32", Median(a).value * 1e6, Median(b).value * 1e6,
+             ratio.value, ratio.from, ratio.to, a.size(), same ? "same" : "DIFFERENT");
+  if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write the results");
   return same;
 }
 
@@ -209,6 +226,7 @@ int main(int argc, char** argv) {
   }
   if (options.kv_heads == 0) options.kv_heads = options.heads;
   try {
+    if (!std::isfinite(options.seconds)) throw std::runtime_error("--seconds is not finite");
     if (options.heads % options.kv_heads != 0)
       throw std::runtime_error(
           fmt::format("--kv-heads {} does not divide --heads {}", options.kv_heads, options.heads));

@@ -1,5 +1,5 @@
 // The calls that compare_builds times, by rapt's public interface alone, so that this file compiles against
-// any commit.
+// older commits too.
 #include "paired_call.hpp"
 
 #include <rapt/rapt.hpp>
@@ -11,6 +11,8 @@
 
 namespace rapt::bench {
 namespace {
+
+using Size = std::ptrdiff_t;
 
 class Call {
  public:
@@ -24,8 +26,6 @@ class TypedCall : public Call {
   explicit TypedCall(const PairedProblem& problem) : problem_(problem) {}
 
  protected:
-  using Size = std::ptrdiff_t;
-
   /// Rows [first, first + count) of every head of an array.
   View<const T, 4> rows(const void* array, Size heads, Size first, Size count) const {
     const auto [n, d] = std::pair(problem_.n, problem_.d);
@@ -46,7 +46,6 @@ class TypedCall : public Call {
   PairedProblem problem_;
 };
 
-/// All rows of a causal prompt, with weights where they are asked for.
 template <class T>
 class PromptCall final : public TypedCall<T> {
  public:
@@ -67,38 +66,43 @@ class PromptCall final : public TypedCall<T> {
   AttentionOptions<T> options_;
 };
 
-/// One token against the n - 1 that a cache holds.
+/// A token against what a cache holds: the first rows of k and v.
 template <class T>
-class DecodeCall : public TypedCall<T> {
- public:
-  explicit DecodeCall(const PairedProblem& problem)
+class CachedCall : public TypedCall<T> {
+ protected:
+  CachedCall(const PairedProblem& problem, Size held)
       : TypedCall<T>(problem),
+        held_(held),
         cache_({.batch = problem.batch,
                 .n_kv_heads = problem.kv_heads,
                 .head_dim = problem.d,
-                .capacity = problem.n,
+                .capacity = held + 1,
                 .dtype = sizeof(T) == sizeof(double) ? KvDtype::f64 : KvDtype::f32}) {
-    const PairedProblem& p = this->problem_;
-    if (p.n > 1)
-      cache_.append(this->rows(p.k, p.kv_heads, 0, p.n - 1), this->rows(p.v, p.kv_heads, 0, p.n - 1));
+    if (held > 0)
+      cache_.append(this->rows(problem.k, problem.kv_heads, 0, held),
+                    this->rows(problem.v, problem.kv_heads, 0, held));
   }
-  void run() override {
-    const PairedProblem& p = this->problem_;
-    attend(this->rows(p.q, p.heads, 0, 1), this->rows(p.k, p.kv_heads, p.n - 1, 1),
-           this->rows(p.v, p.kv_heads, p.n - 1, 1));
-  }
-
- protected:
   void attend(const View<const T, 4>& q, const View<const T, 4>& k, const View<const T, 4>& v) {
     cache_.attend(q, k, v, this->out(1));
-    cache_.rollback(this->problem_.n - 1);
+    cache_.rollback(held_);
   }
 
  private:
+  Size held_;
   KvCache cache_;
 };
 
-/// Rows of the first head times a matrix.
+template <class T>
+class DecodeCall final : public CachedCall<T> {
+ public:
+  explicit DecodeCall(const PairedProblem& problem) : CachedCall<T>(problem, problem.n - 1) {}
+  void run() override {
+    const PairedProblem& p = this->problem_;
+    this->attend(this->rows(p.q, p.heads, 0, 1), this->rows(p.k, p.kv_heads, p.n - 1, 1),
+                 this->rows(p.v, p.kv_heads, p.n - 1, 1));
+  }
+};
+
 template <class T>
 class ProjectCall final : public TypedCall<T> {
  public:
@@ -113,12 +117,11 @@ class ProjectCall final : public TypedCall<T> {
   Projection<T> weights_;
 };
 
-/// One token of one head, whole: its projections, and as DecodeCall.
 template <class T>
-class StepCall final : public DecodeCall<T> {
+class StepCall final : public CachedCall<T> {
  public:
   explicit StepCall(const PairedProblem& problem)
-      : DecodeCall<T>(problem),
+      : CachedCall<T>(problem, problem.n),
         w_q_(this->transform()),
         w_k_(this->transform()),
         w_v_(this->transform()),
@@ -135,8 +138,6 @@ class StepCall final : public DecodeCall<T> {
   }
 
  private:
-  using Size = std::ptrdiff_t;
-
   Projection<T> w_q_, w_k_, w_v_;
   std::vector<T> projected_;
 };
