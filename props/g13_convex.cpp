@@ -50,7 +50,8 @@ void require_convex(const Isa& isa, const Data& data, const Array<4>& visible, c
 
 }  // namespace
 
-TEST_CASE("G13 each component lies between the least and greatest visible V; one visible key returns its V") {
+TEST_CASE(
+    "G13 each component lies between the least and greatest visible V, and one visible key returns its V") {
   rc::prop("any problem", [] {
     const Data data = make_data(*problems());
     const Array<4> visible = visible_pairs(data);

@@ -47,7 +47,7 @@ TEST_CASE("rapt run --stages prints those only, in their order") {
   CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
 }
 
-TEST_CASE("rapt run --arithmetic chooses; textbook is the default") {
+TEST_CASE("rapt run --arithmetic chooses, and textbook is the default") {
   const Finished fused = run({"run", "--arithmetic", "fused", case_file});
   CHECK(fused.status == 0);
   CHECK(fused.out.find("Dot products computed: 140\n") != std::string::npos);

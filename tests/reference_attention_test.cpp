@@ -84,7 +84,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "definition: rows whose query is NaN, or that see a score of +inf, are NaN; a key at -inf is hidden") {
+    "definition: rows whose query is NaN, or that see a score of +inf, are NaN, and a key at -inf is "
+    "hidden") {
   Data data = make_data("b1_hq1_hkv1_q2_kv3_d1_scale1_f64"_problem);
   data.q.values = {1, std::nan("")};
   data.k.values = {0, -infinity, 0};
@@ -98,7 +99,7 @@ TEST_CASE(
   CHECK(std::isnan(answer.out.values[0]));
 }
 
-TEST_CASE("definition: softcap, then bias, then ALiBi; a softcap of 0 is none") {
+TEST_CASE("definition: softcap, then bias, then ALiBi, and a softcap of 0 is none") {
   Data data = make_data("b1_hq1_hkv1_q1_kv2_d1_causal_cap2_scale3_f64"_problem);
   data.q.values = {1};
   data.k.values = {0.5, -1};
