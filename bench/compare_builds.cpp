@@ -3,6 +3,7 @@
 // so.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 

@@ -35,12 +35,10 @@ class TypedCall : public Call {
   }
   View<T, 4> out(Size count) const {
     const auto [heads, d] = std::pair(problem_.heads, problem_.d);
-    return {static_cast<T*>(problem_.out),
-            {problem_.batch, heads, count, d},
-            {heads * count * d, count * d, d, 1}};
+    return contiguous(static_cast<T*>(problem_.out), {problem_.batch, heads, count, d});
   }
   View<const T, 2> transform() const {
-    return {static_cast<const T*>(problem_.transform), {problem_.d, problem_.d}, {problem_.d, 1}};
+    return contiguous(static_cast<const T*>(problem_.transform), {problem_.d, problem_.d});
   }
 
   PairedProblem problem_;
@@ -53,8 +51,7 @@ class PromptCall final : public TypedCall<T> {
     options_.causal = Causal::bottom_right;
     const auto [heads, n] = std::pair(problem.heads, problem.n);
     if (problem.weights != nullptr)
-      options_.weights = View<T, 4>{
-          static_cast<T*>(problem.weights), {problem.batch, heads, n, n}, {heads * n * n, n * n, n, 1}};
+      options_.weights = contiguous(static_cast<T*>(problem.weights), {problem.batch, heads, n, n});
   }
   void run() override {
     const PairedProblem& p = this->problem_;
@@ -109,8 +106,8 @@ class ProjectCall final : public TypedCall<T> {
   explicit ProjectCall(const PairedProblem& problem) : TypedCall<T>(problem), weights_(this->transform()) {}
   void run() override {
     const auto [n, d] = std::pair(this->problem_.n, this->problem_.d);
-    project(View<const T, 3>{static_cast<const T*>(this->problem_.q), {1, n, d}, {n * d, d, 1}}, weights_,
-            View<T, 3>{static_cast<T*>(this->problem_.out), {1, n, d}, {n * d, d, 1}});
+    project(contiguous(static_cast<const T*>(this->problem_.q), {1, n, d}), weights_,
+            contiguous(static_cast<T*>(this->problem_.out), {1, n, d}));
   }
 
  private:
@@ -128,12 +125,12 @@ class StepCall final : public CachedCall<T> {
         projected_(static_cast<std::size_t>(3 * problem.d)) {}
   void run() override {
     const Size d = this->problem_.d;
-    const View<const T, 3> x{static_cast<const T*>(this->problem_.q), {1, 1, d}, {d, d, 1}};
+    const auto x = contiguous(static_cast<const T*>(this->problem_.q), {1, 1, d});
     T* const q = projected_.data();
-    project(x, w_q_, View<T, 3>{q, {1, 1, d}, {d, d, 1}});
-    project(x, w_k_, View<T, 3>{q + d, {1, 1, d}, {d, d, 1}});
-    project(x, w_v_, View<T, 3>{q + 2 * d, {1, 1, d}, {d, d, 1}});
-    const auto row = [d](const T* of) { return View<const T, 4>{of, {1, 1, 1, d}, {d, d, d, 1}}; };
+    project(x, w_q_, contiguous(q, {1, 1, d}));
+    project(x, w_k_, contiguous(q + d, {1, 1, d}));
+    project(x, w_v_, contiguous(q + 2 * d, {1, 1, d}));
+    const auto row = [d](const T* of) { return contiguous(of, {1, 1, 1, d}); };
     this->attend(row(q), row(q + d), row(q + 2 * d));
   }
 

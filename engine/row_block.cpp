@@ -1,7 +1,6 @@
 #include "row_block.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "attention_call.hpp"
@@ -254,47 +253,6 @@ void RowBlock<Call>::attend(Size block, const Keys& keys, const kernels::RowStat
 template <class Call>
 void RowBlock<Call>::fold(const kernels::RowState<T>& partial) noexcept {
   call_.kernels.fold({.rows = rows_, .v_dim = call_.shape.v_dim, .into = state_, .block = partial});
-}
-
-template <class Call>
-void RowBlock<Call>::finish() noexcept {
-  const Size rows = rows_;
-  // Where the kernel finishes, it leaves the rows that need no sum.
-  for (Size r = 0; r < rows; ++r)
-    if (!finishes_ || state_.seen[r] <= 1) write_out(r);
-  if (call_.options.lse) {
-    for (Size r = 0; r < rows; ++r) write_lse(r);
-  }
-  if (call_.options.weights) finish_weights();
-}
-
-template <class Call>
-void RowBlock<Call>::write_out(Size r) noexcept {
-  const Size v_dim = call_.shape.v_dim, stride = call_.out.strides[3];
-  T* const out = &call_.out(b_, place_[r].h, place_[r].i, 0);
-  const T* const acc = state_.acc + r * state_.acc_stride;
-  const T sum = state_.row_sum[r];
-  if (state_.seen[r] == 0) {
-    for (Size j = 0; j < v_dim; ++j) out[j * stride] = T(0);
-  } else if (state_.seen[r] == 1 && sum == sum) {
-    call_.copy_value(b_, hkv_, state_.last_seen[r], out, stride);
-  } else if (finishes_) {
-    // One key of a NaN weight: the kernel has divided.
-  } else if (stride == 1) {
-    call_.kernels.divide(acc, sum, out, v_dim);
-  } else {
-    call_.kernels.divide(acc, sum, line_, v_dim);
-    for (Size j = 0; j < v_dim; ++j) out[j * stride] = line_[j];
-  }
-}
-
-template <class Call>
-void RowBlock<Call>::write_lse(Size r) noexcept {
-  constexpr double ln2 = 0.6931471805599453;
-  const double max = static_cast<double>(state_.row_max[r]), sum = static_cast<double>(state_.row_sum[r]);
-  (*call_.options.lse)(b_, place_[r].h, place_[r].i) = state_.seen[r] == 0
-                                                           ? -std::numeric_limits<T>::infinity()
-                                                           : static_cast<T>((max + std::log2(sum)) * ln2);
 }
 
 template class RowBlock<AttentionCall<float, float>>;

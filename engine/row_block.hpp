@@ -70,9 +70,9 @@ class RowBlock {
   bool streams_weights() const noexcept {
     return streamed_weights_ != nullptr && call_.columns(b_) == nullptr;
   }
+  // In row_block_finish.cpp, with finish():
   void write_out(Size r) noexcept;
   void write_lse(Size r) noexcept;
-  // In row_block_weights.cpp:
   void finish_weights() noexcept;
   void finish_row_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
