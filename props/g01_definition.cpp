@@ -42,12 +42,12 @@ rc::Gen<Problem> few_rows_near_and_far() {
 }  // namespace
 
 TEST_CASE("G01 attention equals the scalar definition on every ISA with FMA") {
-  rc::prop("same bits of out, weights, scores, lse and the same report",
+  property("same bits of out, weights, scores, lse and the same report",
            [] { equals_definition(make_data(*problems())); });
 }
 
 TEST_CASE("G01 the definition is within the derived bound of a long-double reference") {
-  rc::prop("out, weights, scores and lse", [] {
+  property("out, weights, scores and lse", [] {
     const Data data = make_data(*problems(100'000));
     const double fraction = worst_fraction_of_bound(data, define(data, all_outputs), true);
     if (!(fraction <= 1)) RC_FAIL(format(data.problem) + ": " + std::to_string(fraction) + " of the bound");
@@ -55,7 +55,7 @@ TEST_CASE("G01 the definition is within the derived bound of a long-double refer
 }
 
 TEST_CASE("G01 holds for NaN, infinities, zeros, subnormal and huge numbers too") {
-  rc::prop("special values planted in q, k, v and bias", [] {
+  property("special values planted in q, k, v and bias", [] {
     Problem problem = *problems();
     problem.special = *rc::gen::element<std::uint64_t>(5, 50, 1000);
     equals_definition(make_data(problem));
@@ -63,7 +63,7 @@ TEST_CASE("G01 holds for NaN, infinities, zeros, subnormal and huge numbers too"
 }
 
 TEST_CASE("G01 holds for few rows, whether keys and values are asked for ahead or not") {
-  rc::prop("around the bytes from which they are, from arrays and from a cache", [] {
+  property("around the bytes from which they are, from arrays and from a cache", [] {
     const Data data = make_data(*few_rows_near_and_far());
     equals_definition(data);
     const Answer expected = define(data);

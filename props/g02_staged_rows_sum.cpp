@@ -1,9 +1,7 @@
 // G02 for the staged program: every row of weights sums to 1, or is exactly 0 when it sees no key.
-#include <rapidcheck/catch.h>
-
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/staged_gen.hpp"
 
@@ -14,7 +12,7 @@ using namespace rapt::test;
 // positive), each quotient adds u, and adding the m weights again m - 1 more: |sum - 1| <= (2 m - 1) u to
 // first order; 2 m u covers the second.
 TEST_CASE("G02 weights of the staged program sum to 1, or to exactly 0 in a row that sees no key") {
-  rc::prop("on every ISA", [] {
+  property("on every ISA", [] {
     const pipeline::Input input = make_input(*gen::staged_problem());
     for_each_isa([&](const Isa&) {
       const pipeline::Result result = pipeline::run(input);

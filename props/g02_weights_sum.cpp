@@ -21,7 +21,7 @@ double sum_bound(const Data& data, std::ptrdiff_t seen) {
 }  // namespace
 
 TEST_CASE("G02 every row of weights sums to 1, or is exactly 0 when it sees no key") {
-  rc::prop("sum of weights", [] {
+  property("sum of weights", [] {
     const Data data = make_data(*problems());
     const Array<4> visible = visible_pairs(data);
     for_each_isa([&](const Isa& isa) {

@@ -7,7 +7,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G03 weights at keys that a row does not see are exactly 0") {
-  rc::prop("+0 and -inf where the predicate says so", [] {
+  property("+0 and -inf where the predicate says so", [] {
     const Data data = make_data(*problems());
     const Array<4> visible = visible_pairs(data);
     for_each_isa([&](const Isa& isa) {

@@ -1,9 +1,7 @@
 // G03 for the staged program: what a row may not see has weight exactly 0, and the score -inf.
-#include <rapidcheck/catch.h>
-
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/staged_gen.hpp"
 
@@ -11,7 +9,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G03 weights of the staged program above the diagonal and at masked keys are exactly 0") {
-  rc::prop("on every ISA", [] {
+  property("on every ISA", [] {
     const pipeline::Input input = make_input(*gen::staged_problem());
     const auto real = [&](std::ptrdiff_t i) { return input.mask[static_cast<std::size_t>(i)] != 0; };
     for_each_isa([&](const Isa&) {

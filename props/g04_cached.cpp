@@ -6,7 +6,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G04 cached equals uncached for every schedule of prefill chunks and decode steps") {
-  rc::prop("any chunks, in any cache that may hold them", [] {
+  property("any chunks, in any cache that may hold them", [] {
     const Problem problem = *cacheable_problems();
     const Data data = make_data(problem);
     const Chunks chunks = *gen::chunks_of(problem.q_len);

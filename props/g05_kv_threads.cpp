@@ -45,7 +45,7 @@ void showValue(const Schedule& schedule, std::ostream& out) { out << format(sche
 }  // namespace
 
 TEST_CASE("G05 any number of threads gives a cache's prefill and its decode steps the same bits") {
-  rc::prop("1 to 8 threads", [] {
+  property("1 to 8 threads", [] {
     const Schedule schedule = *schedules();
     const Data data = make_data(schedule.problem);
     const std::ptrdiff_t capacity = data.problem.window.value_or(data.problem.kv_len);

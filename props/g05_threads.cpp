@@ -38,7 +38,7 @@ void showValue(const LargeCall& large, std::ostream& out) {
 }  // namespace
 
 TEST_CASE("G05 any number of threads gives the same bits") {
-  rc::prop("1 to 8 threads, and twice", [] {
+  property("1 to 8 threads, and twice", [] {
     const LargeCall large = *large_calls();
     const Data data = make_data(large.problem);
     const int threads = *rc::gen::inRange(2, 9);
@@ -56,7 +56,7 @@ TEST_CASE("G05 any number of threads gives the same bits") {
 }
 
 TEST_CASE("G05 calls made at the same time from one arena do not disturb each other") {
-  rc::prop("four calls in tasks", [] {
+  property("four calls in tasks", [] {
     const LargeCall large = *large_calls();
     const Data data = make_data(large.problem);
     for_each_isa([&](const Isa& isa) {
@@ -73,7 +73,7 @@ TEST_CASE("G05 calls made at the same time from one arena do not disturb each ot
 }
 
 TEST_CASE("G05 whatever floating-point mode the caller is in gives the same bits") {
-  rc::prop("special values too, flushing, rounding and trapping", [] {
+  property("special values too, flushing, rounding and trapping", [] {
     Problem problem = *problems();
     problem.special = *rc::gen::element<std::uint64_t>(0, 5, 50);
     const Data data = make_data(problem);

@@ -35,7 +35,7 @@ Data entry(const Data& data, std::ptrdiff_t b) {
 }  // namespace
 
 TEST_CASE("G06 a batch entry does not depend on the others") {
-  rc::prop("each entry alone gives its bits in the batch", [] {
+  property("each entry alone gives its bits in the batch", [] {
     const Data data = make_data(*problems());
     const std::ptrdiff_t batch = data.q.extents[0];
     for_each_isa([&](const Isa& isa) {
@@ -52,7 +52,7 @@ TEST_CASE("G06 a batch entry does not depend on the others") {
 }
 
 TEST_CASE("G06 a sequence of a cache does not depend on the others") {
-  rc::prop("each sequence alone gives its bits in the batch", [] {
+  property("each sequence alone gives its bits in the batch", [] {
     const Problem problem = *cacheable_problems();
     const Data data = make_data(problem);
     const Chunks chunks = *gen::chunks_of(problem.q_len);

@@ -25,7 +25,7 @@ Array<4> repeat_heads(const Array<4>& array, std::ptrdiff_t n_heads) {
 }  // namespace
 
 TEST_CASE("G07 grouped heads equal full heads with repeated K and V") {
-  rc::prop("query head h reads KV head h * n_kv_heads / n_heads", [] {
+  property("query head h reads KV head h * n_kv_heads / n_heads", [] {
     const Data grouped = make_data(*problems());
     Data full = grouped;
     full.k = repeat_heads(grouped.k, grouped.q.extents[1]);
@@ -41,7 +41,7 @@ TEST_CASE("G07 grouped heads equal full heads with repeated K and V") {
 }
 
 TEST_CASE("G07 grouped heads over a cache equal full heads with repeated K and V") {
-  rc::prop("any chunks", [] {
+  property("any chunks", [] {
     const Problem problem = *cacheable_problems();
     const Data grouped = make_data(problem);
     Data full = grouped;

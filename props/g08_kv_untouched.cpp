@@ -6,7 +6,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G08 tokens behind key_mask are never read by a cache") {
-  rc::prop("padded tokens on pages that cannot be read", [] {
+  property("padded tokens on pages that cannot be read", [] {
     Problem problem = *cacheable_problems();
     if (problem.key_mask == Mask::absent) problem.key_mask = Mask::random;
     const Data data = make_data(problem);

@@ -79,7 +79,7 @@ void drop_rows(Answer& answer, const Array<3>& spoiled) {
 
 TEST_CASE(
     "G08 NaN, infinities and huge values behind any mask change no bit of the rows that do not see them") {
-  rc::prop("poison in K, V, masked queries and unused bias", [] {
+  property("poison in K, V, masked queries and unused bias", [] {
     const Data clean = make_data(*problems());
     Array<3> spoiled({clean.q.extents[0], clean.q.extents[1], clean.q.extents[2]});
     const Data dirty =
@@ -94,7 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE("G08 keys behind key_mask and key_lengths are never read") {
-  rc::prop("padded keys on pages that cannot be read", [] {
+  property("padded keys on pages that cannot be read", [] {
     Problem problem = *problems();
     if (problem.key_mask == Mask::absent && !problem.key_lengths) problem.key_mask = Mask::random;
     const Data data = make_data(problem);

@@ -91,7 +91,7 @@ void require_real_rows(const Isa& isa, const Data& data, const Answer& expected,
 }  // namespace
 
 TEST_CASE("G09 padding anywhere changes no real row") {
-  rc::prop(
+  property(
       "scattered through a square causal call, or through the keys of one without a corner, or before all "
       "keys",
       [] {
@@ -115,7 +115,7 @@ TEST_CASE("G09 padding anywhere changes no real row") {
 }
 
 TEST_CASE("G09 keys beyond key_lengths change no row") {
-  rc::prop("longer arrays of keys", [] {
+  property("longer arrays of keys", [] {
     const Data data = make_data(*problems());
     Map keys = identity(data.k.extents[2]);
     keys.insert(keys.end(), static_cast<std::size_t>(*rc::gen::inRange(1, 40)), -1);
@@ -132,7 +132,7 @@ TEST_CASE("G09 keys beyond key_lengths change no row") {
 }
 
 TEST_CASE("G09 padding anywhere in what a cache is given changes no real row") {
-  rc::prop("scattered through any chunks", [] {
+  property("scattered through any chunks", [] {
     const Problem problem = *cacheable_problems();
     const Data data = make_data(problem);
     const Map map = scattered(problem.kv_len, *rc::gen::inRange<std::uint64_t>(0, 1000));

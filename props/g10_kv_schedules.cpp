@@ -1,9 +1,6 @@
 // G10: after any schedule of appends, attends, queries, rollbacks, clears and copies, a cache's answers are
 // those of the definition over the whole history: the ring equals an unbounded cache with the same window.
-#include <rapidcheck/catch.h>
-
-#include <catch2/catch.hpp>
-
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/kv_gen.hpp"
 
@@ -13,7 +10,7 @@ using namespace rapt::test;
 namespace {
 
 void check_schedules(KvDtype dtype) {
-  rc::prop("on every ISA", [=] {
+  property("on every ISA", [=] {
     const KvSetting setting = *gen::kv_setting(dtype);
     const std::vector<KvOperation> operations = *gen::kv_schedule();
     RC_CLASSIFY(setting.window.has_value(), "with a window");

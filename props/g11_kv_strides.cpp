@@ -6,7 +6,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G11 strides do not matter to a cache, and nothing outside the views is read or written") {
-  rc::prop("every layout, between guard pages", [] {
+  property("every layout, between guard pages", [] {
     const Problem problem = *cacheable_problems();
     const Data data = make_data(problem);
     const Chunks chunks = *gen::chunks_of(problem.q_len);

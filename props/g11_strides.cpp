@@ -7,7 +7,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G11 strides do not matter, and nothing outside the views is read or written") {
-  rc::prop("every layout, between guard pages", [] {
+  property("every layout, between guard pages", [] {
     const Data data = make_data(*problems());
     for_each_isa([&](const Isa& isa) {
       const Answer expected = run(data, all_outputs);
@@ -23,7 +23,7 @@ TEST_CASE("G11 strides do not matter, and nothing outside the views is read or w
 }
 
 TEST_CASE("G11 axes may repeat by stride 0") {
-  rc::prop("equal batch entries and heads, stored once", [] {
+  property("equal batch entries and heads, stored once", [] {
     Data data = make_data(*problems());
     for (Array<4>* array : {&data.q, &data.k, &data.v}) {
       const auto line = static_cast<std::size_t>(array->extents[2] * array->extents[3]);

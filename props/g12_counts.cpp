@@ -30,7 +30,7 @@ std::ptrdiff_t offered_keys(const Array<4>& offered) {
 }  // namespace
 
 TEST_CASE("G12 reported counts equal the closed form") {
-  rc::prop("dot_products, visible_pairs and bytes_read", [] {
+  property("dot_products, visible_pairs and bytes_read", [] {
     const Data data = make_data(*problems());
     Data offered = data;
     offered.attend.reset();
@@ -51,7 +51,7 @@ TEST_CASE("G12 reported counts equal the closed form") {
 }
 
 TEST_CASE("G12 a causal prefill counts T(T+1)/2 pairs a head, a window W(W+1)/2 + (T-W)W") {
-  rc::prop("triangle and band", [] {
+  property("triangle and band", [] {
     Problem problem;
     problem.q_len = problem.kv_len = *lengths(300);
     problem.n_heads = *rc::gen::inRange<std::ptrdiff_t>(1, 4);
@@ -71,7 +71,7 @@ TEST_CASE("G12 a causal prefill counts T(T+1)/2 pairs a head, a window W(W+1)/2 
 }
 
 TEST_CASE("G12 a cache's counts are those of one uncached call, and it stores no padding") {
-  rc::prop("dot_products and visible_pairs over any chunks", [] {
+  property("dot_products and visible_pairs over any chunks", [] {
     const Problem problem = *cacheable_problems();
     const Data data = make_data(problem);
     const Chunks chunks = *gen::chunks_of(problem.q_len);

@@ -1,10 +1,8 @@
 // G12 for the staged program: the dot products it reports are those of the closed form, and those that the
 // plain loops count one by one.
-#include <rapidcheck/catch.h>
-
 #include <algorithm>
-#include <catch2/catch.hpp>
 
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/staged_gen.hpp"
 
@@ -14,7 +12,7 @@ using namespace rapt::test;
 TEST_CASE(
     "G12 the staged program reports 4 d + U + t + 1 dot products for generated row t, as counted where they "
     "are made") {
-  rc::prop("on every ISA", [] {
+  property("on every ISA", [] {
     const pipeline::Input input = make_input(*gen::staged_problem());
     const std::ptrdiff_t real = std::count(input.mask.begin(), input.mask.end(), 1);
     const std::vector<long> counted = reference::staged(to_reference(input)).dot_products;

@@ -52,12 +52,12 @@ void require_convex(const Isa& isa, const Data& data, const Array<4>& visible, c
 
 TEST_CASE(
     "G13 each component lies between the least and greatest visible V, and one visible key returns its V") {
-  rc::prop("any problem", [] {
+  property("any problem", [] {
     const Data data = make_data(*problems());
     const Array<4> visible = visible_pairs(data);
     for_each_isa([&](const Isa& isa) { require_convex(isa, data, visible, run(data)); });
   });
-  rc::prop("rows with a window of 1", [] {
+  property("rows with a window of 1", [] {
     Problem problem = *problems();
     if (problem.causal == Causal::none) problem.causal = Causal::bottom_right;
     problem.window = 1;

@@ -30,7 +30,7 @@ Data shifted(const Data& data, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("G14 adding a constant to a row's scores changes nothing beyond the bounds of both") {
-  rc::prop("a constant up to 1000 in the bias of each row", [] {
+  property("a constant up to 1000 in the bias of each row", [] {
     const Data data = with_exact_bias(*problems(100'000));
     const Data other = shifted(data, *rc::gen::inRange<std::uint64_t>(0, 1000));
     for_each_isa([&](const Isa& isa) {
@@ -47,7 +47,7 @@ TEST_CASE("G14 adding a constant to a row's scores changes nothing beyond the bo
 }
 
 TEST_CASE("G14 scores of 1e3 to 1e30 do not overflow") {
-  rc::prop("every out is finite and no larger than the largest V", [] {
+  property("every out is finite and no larger than the largest V", [] {
     Problem problem = *problems();
     if (problem.dtype == Dtype::f16) problem.dtype = Dtype::f32;
     problem.scale = 1;

@@ -48,7 +48,7 @@ MergeBound merge_bound(const Bounds& a, const Bounds& b, std::size_t at, std::si
 }  // namespace
 
 TEST_CASE("G15 lse is the log of the sum of exponentials") {
-  rc::prop("within its bound of long double", [] {
+  property("within its bound of long double", [] {
     const Data data = make_data(*problems(100'000));
     for_each_isa([&](const Isa& isa) {
       Answer answer = run(data, {.lse = true});
@@ -58,7 +58,7 @@ TEST_CASE("G15 lse is the log of the sum of exponentials") {
 }
 
 TEST_CASE("G15 merge of two parts of the keys equals one pass within the bound") {
-  rc::prop("keys cut in two at any place", [] {
+  property("keys cut in two at any place", [] {
     const Data data = make_data(*problems(100'000));
     const std::ptrdiff_t cut = *lengths(data.k.extents[2]);
     const Data first = part(data, cut, true), second = part(data, cut, false);
@@ -85,7 +85,7 @@ TEST_CASE("G15 merge of two parts of the keys equals one pass within the bound")
 }
 
 TEST_CASE("G15 merge has the identity (0, -inf), whatever the ignored part holds") {
-  rc::prop("both orders, bit for bit", [] {
+  property("both orders, bit for bit", [] {
     const Data data = make_data(*problems());
     const double ignored = *rc::gen::element(0.0, 7.0, infinity, std::numeric_limits<double>::quiet_NaN());
     for_each_isa([&](const Isa& isa) {

@@ -5,7 +5,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G16 asking for weights, scores or lse changes no bit of out, nor of each other") {
-  rc::prop("every subset of the by-products", [] {
+  property("every subset of the by-products", [] {
     const Data data = make_data(*problems());
     for_each_isa([&](const Isa& isa) {
       const Answer all = run(data, all_outputs);

@@ -39,7 +39,7 @@ bool reaches(const Plant& plant, const Data& data, const Array<4>& visible, std:
 }  // namespace
 
 TEST_CASE("G17 a NaN reaches exactly the rows that see it") {
-  rc::prop("one NaN in q, k or v", [] {
+  property("one NaN in q, k or v", [] {
     Problem problem = *problems();
     problem.q_len = std::max<std::ptrdiff_t>(problem.q_len, 1);
     problem.kv_len = std::max<std::ptrdiff_t>(problem.kv_len, 1);

@@ -53,7 +53,7 @@ const std::vector<std::function<void(Arguments&)>>& spoilers() {
 }  // namespace
 
 TEST_CASE("G18 a refused call changes nothing") {
-  rc::prop("one argument spoiled", [] {
+  property("one argument spoiled", [] {
     Problem problem = *problems(20'000);
     problem.dtype = Dtype::f32;
     problem.q_len = std::max<std::ptrdiff_t>(problem.q_len, 2);

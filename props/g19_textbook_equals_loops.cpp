@@ -1,8 +1,5 @@
 // G19: textbook arithmetic gives the bits of the plain loops, on every ISA and with any number of threads.
-#include <rapidcheck/catch.h>
-
-#include <catch2/catch.hpp>
-
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/staged_gen.hpp"
 #include "support/threads.hpp"
@@ -27,12 +24,12 @@ void equals_loops(const StagedProblem& problem) {
 }  // namespace
 
 TEST_CASE("G19 the staged program in textbook arithmetic equals the plain loops bit for bit") {
-  rc::prop("within the limits", [] { equals_loops(*gen::staged_problem()); });
+  property("within the limits", [] { equals_loops(*gen::staged_problem()); });
 }
 
 TEST_CASE("G19 it does so where the work is shared among threads") {
   equals_loops({210, 40, 30, 3, Numbers::three_decimals, 5, 1});
-  rc::prop("beyond the limits", [] {
+  property("beyond the limits", [] {
     const auto problem = *gen::staged_problem();
     if (problem.seed % 10 != 0) return;  // these are large: one in ten
     auto large = problem;
@@ -42,7 +39,7 @@ TEST_CASE("G19 it does so where the work is shared among threads") {
 }
 
 TEST_CASE("G19 it does so across the blocks of 256 keys in which the cache holds them") {
-  rc::prop("sequences that end around one and two blocks", [] {
+  property("sequences that end around one and two blocks", [] {
     const int length = *rc::gen::element(255, 256, 257, 271, 272, 273, 511, 512, 513, 530);
     const int g = *rc::gen::inRange(0, 40);
     equals_loops({length - g, *rc::gen::inRange(1, 20), g, 3, Numbers::three_decimals,

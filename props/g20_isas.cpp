@@ -5,7 +5,7 @@ using namespace rapt;
 using namespace rapt::test;
 
 TEST_CASE("G20 ISAs with FMA give the same bits, one without is within the bound") {
-  rc::prop("every runnable ISA", [] {
+  property("every runnable ISA", [] {
     const Data data = make_data(*problems(150'000));
     std::optional<Answer> first;
     for_each_isa([&](const Isa& isa) {

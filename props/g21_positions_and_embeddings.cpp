@@ -2,12 +2,13 @@
 // are orthonormal and sorted; rope() keeps norms and makes dot products depend on the distance only.
 #include <rapt/embedding.hpp>
 
-#include <rapidcheck/catch.h>
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "property.hpp"
+
 using namespace rapt;
+using rapt::test::property;
 
 namespace {
 
@@ -82,7 +83,7 @@ void only_the_distance_counts() {
 }  // namespace
 
 TEST_CASE("G21 the sinusoidal position 0 is exactly 0, 1, 0, 1, ...") {
-  rc::prop("for every width", [] {
+  property("for every width", [] {
     const auto hidden_dim = *rc::gen::inRange<std::ptrdiff_t>(1, 200);
     for (std::ptrdiff_t dim = 0; dim < hidden_dim; ++dim) {
       RC_ASSERT(sinusoidal(0, dim, hidden_dim) == (dim % 2 == 0 ? 0.0F : 1.0F));
@@ -95,7 +96,7 @@ TEST_CASE("G21 the sinusoidal position 0 is exactly 0, 1, 0, 1, ...") {
 // values up to 1), which gives at most (1 + sqrt(2)) u / 2; the double operations add far less than the
 // remaining 0.7 u.
 TEST_CASE("G21 PE(pos + k) is PE(pos) rotated by k times the frequency") {
-  rc::prop("within a derived bound", [] {
+  property("within a derived bound", [] {
     const auto hidden_dim = *rc::gen::inRange<std::ptrdiff_t>(2, 130);
     const auto pos = *rc::gen::inRange<std::int64_t>(0, 5000);
     const auto k = *rc::gen::inRange<std::int64_t>(0, 5000);
@@ -114,7 +115,7 @@ TEST_CASE("G21 PE(pos + k) is PE(pos) rotated by k times the frequency") {
 }
 
 TEST_CASE("G21 one-hot rows are orthonormal, and words sorted by unsigned bytes") {
-  rc::prop("for any words", [] {
+  property("for any words", [] {
     const auto words = *rc::gen::arbitrary<std::vector<std::string>>();
     const std::vector<std::string_view> views(words.begin(), words.end());
     const OneHotTable table(views);
@@ -145,11 +146,11 @@ TEST_CASE("G21 one-hot rows are orthonormal, and words sorted by unsigned bytes"
 }
 
 TEST_CASE("G21 rope keeps the norm of every row") {
-  rc::prop("f32", norms_are_kept<float>);
-  rc::prop("f64", norms_are_kept<double>);
+  property("f32", norms_are_kept<float>);
+  property("f64", norms_are_kept<double>);
 }
 
 TEST_CASE("G21 dot products of rotated rows depend on the distance only") {
-  rc::prop("f32", only_the_distance_counts<float>);
-  rc::prop("f64", only_the_distance_counts<double>);
+  property("f32", only_the_distance_counts<float>);
+  property("f64", only_the_distance_counts<double>);
 }

@@ -1,10 +1,9 @@
 // G22: what generate writes, run reads; malformed text never prints a stage. Both as programs.
-#include <rapidcheck/catch.h>
 #include <rapt/error.hpp>
 
-#include <catch2/catch.hpp>
 #include <cstdio>
 
+#include "property.hpp"
 #include "support/staged_gen.hpp"
 
 using namespace rapt;
@@ -50,7 +49,7 @@ std::string spoiled(std::string text) {
 }  // namespace
 
 TEST_CASE("G22 what generate writes, run reads") {
-  rc::prop("for every size, seed and style", [] {
+  property("for every size, seed and style", [] {
     const auto problem = *gen::staged_problem();
     std::string options = " --n " + std::to_string(problem.n) + " --g " + std::to_string(problem.g) +
                           " --text-len " + std::to_string(problem.text_len) + " --seed " +
@@ -69,7 +68,7 @@ TEST_CASE("G22 what generate writes, run reads") {
 }
 
 TEST_CASE("G22 malformed text is refused before a stage is printed") {
-  rc::prop("wherever the fault is", [] {
+  property("wherever the fault is", [] {
     const std::string text = spoiled(to_text(make_input(*gen::staged_problem())));
     try {
       pipeline::parse(text);

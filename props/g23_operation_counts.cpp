@@ -1,11 +1,9 @@
 // G23: the operations of each stage are those of the formulas, counted pair by pair, and grow as n, d, g and
 // text_len predict.
-#include <rapidcheck/catch.h>
-
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 
+#include "property.hpp"
 #include "support/staged_gen.hpp"
 
 using namespace rapt;
@@ -45,7 +43,7 @@ pipeline::Input input_of(int n, int d, int g, int text_len, std::uint64_t seed) 
 }  // namespace
 
 TEST_CASE("G23 operation counts are those of the loops") {
-  rc::prop("for every input", [] {
+  property("for every input", [] {
     const pipeline::Input input = make_input(*gen::staged_problem());
     const pipeline::Operations ours = operations(input), loops = counted(input);
     RC_ASSERT(ours.one_hot_cells == loops.one_hot_cells);
@@ -58,7 +56,7 @@ TEST_CASE("G23 operation counts are those of the loops") {
 }
 
 TEST_CASE("G23 comparisons of the words grow as text_len log text_len") {
-  rc::prop("between the least that sorting can do and the most that std::sort does", [] {
+  property("between the least that sorting can do and the most that std::sort does", [] {
     const pipeline::Input input = make_input(*gen::staged_problem());
     const double words = static_cast<double>(input.text_len());
     const auto comparisons = static_cast<double>(operations(input).comparisons);
@@ -70,7 +68,7 @@ TEST_CASE("G23 comparisons of the words grow as text_len log text_len") {
 }
 
 TEST_CASE("G23 doubling a size multiplies each count as its power predicts") {
-  rc::prop("exactly, and in the limit for sums of a linear and a square term", [] {
+  property("exactly, and in the limit for sums of a linear and a square term", [] {
     const int n = *rc::gen::inRange(1, 20), d = *rc::gen::inRange(1, 20), g = *rc::gen::inRange(0, 20);
     const auto once = operations(input_of(n, d, g, 4, 1));
     const auto twice_d = operations(input_of(n, 2 * d, g, 4, 1));

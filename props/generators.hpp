@@ -2,12 +2,10 @@
 // of the properties.
 #pragma once
 
-#include <rapidcheck/catch.h>
-#include <catch2/catch.hpp>
-
 #include <ostream>
 #include <string>
 
+#include "property.hpp"
 #include "support/isas.hpp"
 #include "support/run.hpp"
 
