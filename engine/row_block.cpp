@@ -147,8 +147,7 @@ void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
 // sets.
 template <class Call>
 bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
-  const bool no_more_are_read = rows > kernels::few_rows || rows % kernels::row_multiple < 2;
-  return no_more_are_read && call_.shape.group_size() == 1 && !call_.options.query_mask &&
+  return rows_read(rows) == rows && call_.shape.group_size() == 1 && !call_.options.query_mask &&
          call_.q.strides[3] == 1 && call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
 }
 
@@ -166,10 +165,7 @@ void RowBlock<Call>::copy_queries() noexcept {
     }
   }
   // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
-  if (rows_ <= kernels::few_rows) {
-    const Size read = round_up(rows_, kernels::row_multiple);
-    std::fill_n(q_copy_ + rows_ * copy_stride, (read - rows_) * copy_stride, T(0));
-  }
+  std::fill_n(q_copy_ + rows_ * copy_stride, (rows_read(rows_) - rows_) * copy_stride, T(0));
   q_ = q_copy_;
   q_stride_ = copy_stride;
 }

@@ -60,6 +60,7 @@ class RowBlock {
     return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
   }
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
+  static Size rows_read(Size rows) noexcept { return kernels::rows_read<T, typename Call::Panel>(rows); }
   bool q_readable_in_place(Size rows) const noexcept;
   void add_options(Size r, const Place& place) const noexcept;
   bool kernel_finishes() const noexcept;

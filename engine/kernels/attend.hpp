@@ -190,15 +190,14 @@ template <class T, class S, class Arch, int R>
   AttendTile<T, S, Arch, R>(args, row).run();
 }
 
-/// 16-bit storage is for decode: more rows do better on a widened block, so no large tile is made for it.
+/// 16-bit storage is for decode: many rows do better on a widened block, so no large tile is made for it.
 template <class T, class Arch, class S>
 void attend(const AttendArgs<T, S>& args) noexcept {
   const auto tile = [&]<int R>(Size row) __attribute__((always_inline)) {
     attend_tile<T, S, Arch, R>(args, row);
   };
-  if (args.rows > few_rows) {
-    for_row_tiles<std::is_same_v<T, S> ? MR : half_tile>(args.rows, tile);
-    return;
+  if constexpr (std::is_same_v<T, S>) {
+    if (!in_small_tiles<T, S>(args.rows)) return for_row_tiles(args.rows, tile);
   }
   // A decode step of a group of heads waits for panels, and small tiles ask for them. Two or three rows are
   // one tile too: two tiles of one row would read the panels twice.

@@ -115,9 +115,19 @@ struct Ahead {
   }
 };
 
-/// Of so many rows or fewer, attend takes row_multiple at a time. Where two or three are left over it reads
-/// as many of q all the same, and drops what comes of those that are no rows.
+/// A few rows, and any number over 16-bit panels, go in tiles of row_multiple rows.
 inline constexpr Size few_rows = 8, row_multiple = 4;
+template <class T, class S>
+constexpr bool in_small_tiles(Size rows) noexcept {
+  return rows <= few_rows || !std::is_same_v<T, S>;
+}
+/// Rows of q that attend reads. Where small tiles leave two or three rows, they are read as a whole tile, and
+/// what comes of those that are no rows is dropped.
+template <class T, class S>
+constexpr Size rows_read(Size rows) noexcept {
+  const Size left = rows % row_multiple;
+  return in_small_tiles<T, S>(rows) && left > 1 ? rows - left + row_multiple : rows;
+}
 
 /// attend: steps 1 to 5 of the numeric contract (engine/README.md) for some rows and one block of keys.
 /// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
@@ -129,7 +139,7 @@ struct AttendArgs {
   Size rows;  // any number
   const AttendRow* row;
   const RowOptions<T>* options;  // null, or one a row
-  const T* q;                    // row r at r * q_stride, head_dim components; see few_rows
+  const T* q;                    // row r at r * q_stride, head_dim components; rows_read(rows) of them
   Size q_stride;
   const S* k;  // panels of the block's keys: panel p at p * k_stride, component u at u * NR
   Size k_stride;
