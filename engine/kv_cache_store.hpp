@@ -30,7 +30,8 @@ struct KvLayout {
   Size batch, n_kv_heads, head_dim, v_dim, NR;
   KvRing ring;
 
-  /// Keys [block_keys / NR][head_dim][NR], then values [round_up(v_dim, NR) / NR][block_keys][NR].
+  /// Keys [block_keys / NR][head_dim][NR], then values [round_up(v_dim, NR) / NR][block_keys][NR]. A panel's
+  /// columns lie as kernels::panel_column says.
   Size k_elements() const noexcept { return kernels::block_keys * head_dim; }
   Size v_elements() const noexcept { return kernels::block_keys * round_up(v_dim, NR); }
   Size block_elements() const noexcept { return k_elements() + v_elements(); }
@@ -100,7 +101,7 @@ class KvStore {
     return block(b, hkv, position / kernels::block_keys).v + position % kernels::block_keys * layout_.NR;
   }
   Size value_offset(Size j) const noexcept {
-    return j / layout_.NR * kernels::block_keys * layout_.NR + j % layout_.NR;
+    return j / layout_.NR * kernels::block_keys * layout_.NR + column(j);
   }
 
  private:
@@ -108,8 +109,9 @@ class KvStore {
   S* key_at(Size b, Size hkv, Size position) const noexcept {
     const Size slot = position % kernels::block_keys;
     return block(b, hkv, position / kernels::block_keys).k +
-           slot / layout_.NR * layout_.head_dim * layout_.NR + slot % layout_.NR;
+           slot / layout_.NR * layout_.head_dim * layout_.NR + column(slot);
   }
+  Size column(Size i) const noexcept { return kernels::panel_column<S>(i % layout_.NR, layout_.NR); }
   template <class In>
   void write_keys(const KvTokens& tokens, View<const In, 4> k) const noexcept;
   template <class In>

@@ -129,11 +129,22 @@ constexpr Size rows_read(Size rows) noexcept {
   return in_small_tiles<T, S>(rows) && left > 1 ? rows - left + row_multiple : rows;
 }
 
+/// Where column c of a panel of NR lies in a step of stored S. In bf16, columns c and c + NR / 2 are
+/// neighbours: the halves of a word, of which a shift and a mask make one vector each.
+template <class S>
+constexpr Size panel_column(Size c, Size NR) noexcept {
+  if constexpr (std::is_same_v<S, bf16>)
+    return c < NR / 2 ? 2 * c : 2 * c - NR + 1;
+  else
+    return c;
+}
+
 /// attend: steps 1 to 5 of the numeric contract (engine/README.md) for some rows and one block of keys.
 /// A row's keys of the block, [begin, end) cut to it, are scored, weighted against their own maximum, summed
 /// and folded into its state. Panels hold `keys` keys and are 0 beyond; keys that no row is offered may be
 /// read but never matter.
-/// S is the storage of k and v: T, or 16 bits that widen exactly to T.
+/// S is the storage of k and v: T, or 16 bits that widen exactly to T, whose columns lie in a panel as
+/// panel_column() says.
 template <class T, class S = T>
 struct AttendArgs {
   Size rows;  // any number

@@ -38,7 +38,7 @@ void multiply(const MultiplyArgs<T>& args) noexcept {
   const Size vectors = (args.columns + w - 1) / w;
   const auto tile = [&]<int R, int V>(Size row, Size vector) __attribute__((always_inline)) {
     multiply_tile<Step, T, Arch, R, V>(args, args.a + row * args.a_stride,
-                                       args.b + vector / NV * args.b_stride + vector % NV * w,
+                                       args.b + vector / NV * args.b_stride,
                                        args.c + row * args.c_stride + vector * w, args.columns - vector * w);
   };
   // Panels outside, rows inside: the rows of the left operand are fewer bytes, and stay closer.

@@ -23,11 +23,11 @@ inline constexpr int vectors_at_once = R == 1            ? 4 * NV
 template <class T, class S, int R>
 inline constexpr int streamed_vectors = (R == half_tile && std::is_same_v<T, S> ? 2 : 1) * vectors_at_once<R>;
 
-/// The right operand of a tile: step s of vector v at panels[(v / NV) * panel_stride + s * step_stride + (v %
-/// NV) * width]. S is its storage: T, or 16 bits that widen to T as they are loaded.
+/// The right operand of a tile: step s of vectors NV * p to NV * p + NV - 1 at [p * panel_stride + s *
+/// step_stride]. S is its storage: T, or 16 bits that widen to T as they are loaded.
 template <class S>
 struct Panels {
-  const S* at;
+  const S* at;  // the start of a panel
   Size panel_stride, step_stride;
   bool far;  // see is_far
 
@@ -39,8 +39,7 @@ struct Panels {
   RAPT_INLINE void load(Size s, Batch<T, Arch> (&right)[V]) const noexcept {
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      right[v] = simd::load_widened<T, Arch>(at + (v / NV) * panel_stride + s * step_stride +
-                                             (v % NV) * width<T, Arch>);
+      right[v] = simd::load_widened<T, Arch>(at + (v / NV) * panel_stride + s * step_stride, v % NV);
       simd::pin(right[v]);
     }
   }

@@ -28,8 +28,7 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
         Accumulators<T, Arch, R, V> acc;
         acc.clear();
         fused_product(acc, q, args.q_stride,
-                      Panels<S>{args.k + vector / NV * args.k_stride + vector % NV * w, args.k_stride,
-                                NR<T, Arch>, args.far},
+                      Panels<S>{args.k + vector / NV * args.k_stride, args.k_stride, NR<T, Arch>, args.far},
                       args.head_dim, *args.ahead);
         acc.write(s + vector * w, score_stride<T>);
       });

@@ -89,28 +89,34 @@ RAPT_INLINE Batch<T, Arch> broadcast(T value) noexcept {
   return Batch<T, Arch>(value);
 }
 
-/// A vector of T from storage: T itself, or bf16 and f16 widened exactly.
+/// Vector v of one step of a panel, from storage: T itself, or bf16 and f16 widened exactly. The two vectors
+/// of bf16 are interleaved (see AttendArgs), so that each takes one operation.
 template <class T, class Arch>
-RAPT_INLINE Batch<T, Arch> load_widened(const T* from) noexcept {
-  return load<Arch>(from);
+RAPT_INLINE Batch<T, Arch> load_widened(const T* step, int v) noexcept {
+  return load<Arch>(step + v * width<T, Arch>);
 }
 template <class T, class Arch>
-RAPT_INLINE Batch<float, Arch> load_widened(const bf16* from) noexcept {
+RAPT_INLINE Batch<float, Arch> load_widened(const bf16* step, int v) noexcept {
 #if defined(__AVX512F__)
-  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  const __m512i pairs = _mm512_loadu_si512(step);
+  return _mm512_castsi512_ps(v == 0 ? _mm512_slli_epi32(pairs, 16)
+                                    : _mm512_and_si512(pairs, _mm512_set1_epi32(-0x10000)));
 #elif defined(__AVX2__)
-  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(step));
+  return _mm256_castsi256_ps(v == 0 ? _mm256_slli_epi32(pairs, 16)
+                                    : _mm256_and_si256(pairs, _mm256_set1_epi32(-0x10000)));
 #elif defined(__x86_64__)
-  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-  return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
+  const __m128i pairs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(step));
+  return _mm_castsi128_ps(v == 0 ? _mm_slli_epi32(pairs, 16)
+                                 : _mm_and_si128(pairs, _mm_set1_epi32(-0x10000)));
 #else
-  return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(&from->bits), 16));
+  const uint32x4_t pairs = vreinterpretq_u32_u16(vld1q_u16(&step->bits));
+  return vreinterpretq_f32_u32(v == 0 ? vshlq_n_u32(pairs, 16) : vandq_u32(pairs, vdupq_n_u32(0xFFFF0000U)));
 #endif
 }
 template <class T, class Arch>
-RAPT_INLINE Batch<float, Arch> load_widened(const f16* from) noexcept {
+RAPT_INLINE Batch<float, Arch> load_widened(const f16* step, int v) noexcept {
+  const f16* const from = step + v * width<float, Arch>;
 #if defined(__AVX512F__)
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 #elif defined(__F16C__)

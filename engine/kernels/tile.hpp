@@ -157,7 +157,8 @@ RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
 }
 
 /// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then half of that,
-/// down to one. With threes, three left of four go together: one of MR rows would be bound by latency.
+/// down to one, so that each call starts a panel. With threes, three left of four go together: one of MR rows
+/// would be bound by latency.
 template <int V, bool threes = false, class Body>
 RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noexcept {
 #pragma GCC unroll 1

@@ -87,8 +87,7 @@ RAPT_INLINE void ragged_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Panel
 
 template <class T, class S, class Arch>
 RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector) noexcept {
-  return {args.v + vector / NV * args.v_stride + vector % NV * width<T, Arch>, args.v_stride,
-          args.v_key_stride, args.far};
+  return {args.v + vector / NV * args.v_stride, args.v_stride, args.v_key_stride, args.far};
 }
 
 /// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each. Keys behind a row's own
