@@ -8,6 +8,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <new>
 #include <thread>
@@ -25,7 +26,7 @@ double seconds_of(clockid_t clock) noexcept {
 }
 
 // Seconds that body(thread) takes on all threads at once: CPU time for one, else from the common start to the
-// last end.
+// last end. Throws std::system_error where a thread cannot be started.
 template <class Body>
 double time_together(int threads, const Body& body) {
   if (threads == 1) {
@@ -36,15 +37,24 @@ double time_together(int threads, const Body& body) {
   double start = 0, end = 0;
   std::barrier ready(threads, [&]() noexcept { start = wall_seconds(); });
   std::barrier done(threads, [&]() noexcept { end = wall_seconds(); });
+  std::promise<bool> all_there;
+  const std::shared_future<bool> work = all_there.get_future().share();
   std::vector<std::jthread> team;
   team.reserve(static_cast<std::size_t>(threads));
-  for (int thread = 0; thread < threads; ++thread) {
-    team.emplace_back([&, thread] {
-      ready.arrive_and_wait();
-      body(thread);
-      done.arrive_and_wait();
-    });
+  try {
+    for (int thread = 0; thread < threads; ++thread) {
+      team.emplace_back([&, thread] {
+        if (!work.get()) return;
+        ready.arrive_and_wait();
+        body(thread);
+        done.arrive_and_wait();
+      });
+    }
+  } catch (...) {  // the barriers would wait for the thread that could not be started
+    all_there.set_value(false);
+    throw;
   }
+  all_there.set_value(true);
   team.clear();
   return end - start;
 }

@@ -1,6 +1,9 @@
 #include "measure.hpp"
 
+#include <pthread.h>
+
 #include <catch2/catch.hpp>
+#include <system_error>
 
 #include "dispatch.hpp"
 
@@ -27,4 +30,17 @@ TEST_CASE("peak and bandwidth are rates that a real machine can have, on one thr
     CHECK(measure::read_bandwidth(1 << 20, threads, 0.002) < 1e13);
   }
   CHECK(measure::beyond_caches() >= std::ptrdiff_t{256} << 20);
+}
+
+TEST_CASE("a machine that gives no thread is an error, and nobody waits for it") {
+  pthread_attr_t ordinary, greedy;
+  REQUIRE(pthread_getattr_default_np(&ordinary) == 0);
+  REQUIRE(pthread_getattr_default_np(&greedy) == 0);
+  REQUIRE(pthread_attr_setstacksize(&greedy, std::size_t{1} << 46) == 0);  // half of the address space
+  REQUIRE(pthread_setattr_default_np(&greedy) == 0);
+  CHECK_THROWS_AS(measure::fma_peak<float>(2, 0.001), std::system_error);
+  CHECK_THROWS_AS(measure::read_bandwidth(1 << 20, 2, 0.001), std::system_error);
+  REQUIRE(pthread_setattr_default_np(&ordinary) == 0);
+  pthread_attr_destroy(&greedy);
+  pthread_attr_destroy(&ordinary);
 }
