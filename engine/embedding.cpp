@@ -54,6 +54,10 @@ const EmbeddingOptions& validated(const EmbeddingOptions& options) {
     throw invalid_input("Embedding: a table of " + std::to_string(rows) + " rows of " +
                         std::to_string(options.hidden_dim) + " floats does not fit the address space");
   }
+  if (options.position < Position::none || options.position > Position::learned) {
+    throw invalid_input("Embedding: position is " + std::to_string(static_cast<int>(options.position)) +
+                        ", expected none, sinusoidal or learned");
+  }
   if (!(options.std >= 0.0 && std::isfinite(options.std))) {
     throw invalid_input("Embedding: std is " + number_text(options.std) +
                         ", expected finite and not negative");
@@ -106,7 +110,7 @@ void sinusoidal(View<float, 2> out, std::int64_t first_position) {
   const StandardFloatMode mode;
   require_apart({}, std::array{footprint("sinusoidal: out", {"len", "hidden_dim"}, out)});
   const auto [len, hidden_dim] = out.extents;
-  if (first_position > std::numeric_limits<std::int64_t>::max() - len) {
+  if (len > 0 && first_position > std::numeric_limits<std::int64_t>::max() - (len - 1)) {
     throw invalid_input("sinusoidal: first_position " + std::to_string(first_position) + " and " +
                         std::to_string(len) + " rows go beyond 64-bit positions");
   }
@@ -175,12 +179,13 @@ void Embedding::require_forward(std::array<std::ptrdiff_t, 2> ids, View<float, 3
     throw invalid_input("forward: out is " + shape_text(out) + ", expected " +
                         shape_text(View<float, 3>{nullptr, expected, {}}) + " for these ids");
   }
-  if (first_position < 0 || first_position > std::numeric_limits<std::int64_t>::max() - seq_len) {
+  const std::int64_t further = std::max<std::int64_t>(seq_len - 1, 0);
+  if (first_position < 0 || first_position > std::numeric_limits<std::int64_t>::max() - further) {
     throw invalid_input("forward: first_position is " + std::to_string(first_position) +
                         ", expected 64-bit positions from 0 on");
   }
   if (options_.position == Position::learned && first_position > options_.max_seq_len - seq_len) {
-    throw invalid_input("forward: positions up to " + std::to_string(first_position + seq_len) +
+    throw invalid_input("forward: positions up to " + std::to_string(first_position + further) +
                         " are beyond the learned table of max_seq_len " +
                         std::to_string(options_.max_seq_len));
   }

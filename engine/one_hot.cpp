@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 
+#include "quoted_bytes.hpp"
 #include "view_checks.hpp"
 
 namespace rapt {
@@ -21,7 +22,7 @@ OneHotTable::OneHotTable(std::span<const std::string_view> words) {
 std::ptrdiff_t OneHotTable::index_of(std::string_view word) const {
   const auto found = std::lower_bound(words_.begin(), words_.end(), word);
   if (found == words_.end() || *found != word) {
-    throw invalid_input("index_of: the word \"" + std::string(word) + "\" is not in the one-hot table of " +
+    throw invalid_input("index_of: the word " + quoted_bytes(word) + " is not in the one-hot table of " +
                         std::to_string(size()) + " words");
   }
   return found - words_.begin();

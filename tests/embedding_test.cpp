@@ -73,10 +73,13 @@ TEST_CASE("a sinusoidal table starts anywhere, has any strides and equals its el
 TEST_CASE("sinusoidal refuses a dim outside the width and positions beyond 64 bits") {
   CHECK_THROWS_WITH(sinusoidal(0, 64, 64), Contains("dim is 64") && Contains("hidden_dim 64"));
   CHECK_THROWS_AS(sinusoidal(0, -1, 64), invalid_input);
-  float value = untouched;
-  CHECK_THROWS_AS(sinusoidal(contiguous(&value, {1, 1}), std::numeric_limits<std::int64_t>::max()),
-                  invalid_input);
-  CHECK(value == untouched);
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  std::vector<float> values(2, untouched);
+  CHECK_THROWS_AS(sinusoidal(contiguous(values.data(), {2, 1}), last), invalid_input);
+  CHECK(values == std::vector<float>(2, untouched));
+  sinusoidal(contiguous(values.data(), {1, 1}), last);
+  CHECK(values[0] == sinusoidal(last, 0, 1));
+  CHECK(values[1] == untouched);
 }
 
 // The values of AS 241 from an independent implementation (Python's statistics.NormalDist) over the same
@@ -193,9 +196,12 @@ TEST_CASE("first_position moves the window, beyond the table only in closed form
 
   const Embedding learned({.hidden_dim = 6, .max_seq_len = 4, .position = Position::learned});
   CHECK(row(forward(learned, {1, 2, 3, 4}), 3, 6) == forward(learned, {4}, 3));
-  CHECK_THROWS_WITH(forward(learned, {4}, 4), Contains("learned") && Contains("4"));
+  CHECK_THROWS_WITH(forward(learned, {4}, 4), Contains("positions up to 4 ") && Contains("learned"));
+  CHECK_THROWS_WITH(forward(learned, {4, 5}, 3), Contains("positions up to 4 "));
   CHECK_THROWS_WITH(forward(embedding, {4}, -1), Contains("first_position is -1"));
-  CHECK_THROWS_AS(forward(embedding, {4}, std::numeric_limits<std::int64_t>::max()), invalid_input);
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  CHECK(forward(embedding, {4}, last)[0] == embedding.token_table()(4, 0) + sinusoidal(last, 0, 6));
+  CHECK_THROWS_AS(forward(embedding, {4, 5}, last), invalid_input);
 }
 
 TEST_CASE("a batch equals its sequences, for both id types and any strides") {

@@ -67,7 +67,8 @@ TEST_CASE("one word has the vector (1), and no word an empty table") {
 TEST_CASE("the one-hot table refuses an unknown word and an output of another shape") {
   const std::string_view words[]{"a", "b"};
   const OneHotTable table(words);
-  CHECK_THROWS_WITH(table.index_of("c"), Contains("\"c\"") && Contains("2 words"));
+  CHECK_THROWS_WITH(table.index_of("c"), Contains("'c'") && Contains("2 words"));
+  CHECK_THROWS_WITH(table.index_of("c\n\x1B"), Contains("'c\\x0a\\x1b'"));
   double out[6] = {7, 7, 7, 7, 7, 7};
   CHECK_THROWS_WITH(table.vectors(contiguous(out, {2, 3})), Contains("[2, 3]") && Contains("[2, 2]"));
   CHECK(out[0] == 7);

@@ -11,6 +11,7 @@
 #include "float_mode.hpp"
 #include "pipeline/decimal.hpp"
 #include "pipeline/scanner.hpp"
+#include "quoted_bytes.hpp"
 
 namespace rapt::pipeline {
 namespace {
@@ -44,20 +45,7 @@ class TokenHead {
   }
   bool full() const { return cut_; }
 
-  /// The bytes in quotes on one line: what is not printable ASCII is escaped, what is too long ends in dots.
-  std::string quoted() const {
-    std::string text = "'";
-    for (std::size_t i = 0; i < count_; ++i) {
-      const auto byte = static_cast<unsigned char>(bytes_[i]);
-      if (byte > ' ' && byte < 127 && byte != '\\') {
-        text += bytes_[i];
-      } else {
-        constexpr char hex[] = "0123456789abcdef";
-        text += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-      }
-    }
-    return text + (cut_ ? "...'" : "'");
-  }
+  std::string quoted() const { return quoted_bytes({bytes_, count_}, cut_); }
   bool is_byte_order_mark() const { return count_ >= 3 && std::memcmp(bytes_, "\xEF\xBB\xBF", 3) == 0; }
 
  private:
