@@ -104,6 +104,13 @@ bool find_range(Footprint& view) {
   return true;
 }
 
+bool same_elements(const Footprint& a, const Footprint& b) {
+  if (a.data != b.data || a.rank != b.rank || a.extents != b.extents) return false;
+  for (std::size_t axis = 0; axis < a.rank; ++axis)
+    if (a.extents[axis] > 1 && a.strides[axis] != b.strides[axis]) return false;
+  return true;
+}
+
 bool repeats_elements(const Footprint& view) {
   if (is_empty(view) || is_nested(view)) return false;
   // Two indices differ first at some axis: there the difference is at least 1, before it 0, after it

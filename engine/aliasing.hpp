@@ -33,6 +33,9 @@ struct Footprint {
 /// Whether the view has no elements.
 inline bool is_empty(const Footprint& view) { return view.range.begin == view.range.end; }
 
+/// Whether every index names the same element in both. (No index tells strides of axes of extent 1 apart.)
+bool same_elements(const Footprint& a, const Footprint& b);
+
 /// Whether two different indices name the same element.
 bool repeats_elements(const Footprint& view);
 

@@ -127,6 +127,8 @@ void check_options(const KvCacheOptions& options) {
   require_option("head_dim", options.head_dim, 1);
   require_option("v_dim", options.v_dim.value_or(options.head_dim), 1);
   require_option("capacity", options.capacity, 1);
+  if (options.dtype < KvDtype::f32 || options.dtype > KvDtype::f16)
+    refuse("dtype", number_text(static_cast<int>(options.dtype)) + ", expected f32, f64, bf16 or f16");
   if (options.capacity > longest) refuse("capacity", number_text(options.capacity) + ", too long to count");
   if (!options.window) return;
   require_option("window", *options.window, 1);

@@ -194,9 +194,9 @@ void rotate_rows(View<const T, 4> x, View<const std::int64_t, 2> positions, View
   }
   if (out.extents != x.extents)
     throw invalid_input("rope: out: " + shape_text(out) + " does not match x: " + shape_text(x));
-  const bool in_place = out.data == x.data && out.strides == x.strides;
   const std::array inputs{footprint("rope: positions", {"batch", "len"}, positions), from};
   const std::array outputs{footprint("rope: out", {"batch", "n_heads", "len", "head_dim"}, out)};
+  const bool in_place = same_elements(from, outputs[0]);
   require_apart(std::span(inputs).first(in_place ? 1 : 2), outputs);
   if (is_empty(from)) return;
 

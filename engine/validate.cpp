@@ -44,6 +44,9 @@ void require_countable(const Footprint& q, const Footprint& k, const Footprint& 
 template <class T>
 void require_numbers(const AttentionOptions<T>& options) {
   require_scale<T>(options.scale);
+  if (options.causal < Causal::none || options.causal > Causal::bottom_right)
+    refuse("causal",
+           number_text(static_cast<int>(options.causal)) + ", expected none, top_left or bottom_right");
   if (options.softcap && !(std::isfinite(*options.softcap) && *options.softcap >= 0)) {
     refuse("softcap", number_text(*options.softcap) + ", expected a finite number of at least 0");
   }
@@ -65,11 +68,6 @@ void require_lengths(const View<const std::ptrdiff_t, 1>& lengths, std::ptrdiff_
                                 ", expected 0 to k: kv_len " + number_text(kv_len));
     }
   }
-}
-
-// The same elements in the same order.
-bool is_same(const Footprint& a, const Footprint& b) {
-  return a.data == b.data && a.extents == b.extents && a.strides == b.strides;
 }
 
 }  // namespace
@@ -143,7 +141,7 @@ void validate_merge(const View<const T, 4>& out1_view, const View<const T, 3>& l
   const auto require_apart_or_same = [](const Footprint& output, const std::vector<Footprint>& own,
                                         const std::vector<Footprint>& other) {
     for (const Footprint& input : own) {
-      if (!is_same(output, input) && overlap(output, input)) {
+      if (!same_elements(output, input) && overlap(output, input)) {
         refuse(output.name, std::string("overlaps ") + input.name + " without being the same view");
       }
     }

@@ -75,6 +75,7 @@ TEST_CASE("a cache refuses options out of range") {
   CHECK(made({.head_dim = 0}) == "head_dim: 0, expected at least 1");
   CHECK(made({.v_dim = 0}) == "v_dim: 0, expected at least 1");
   CHECK(made({.capacity = 0}) == "capacity: 0, expected at least 1");
+  CHECK(made({.dtype = static_cast<KvDtype>(9)}) == "dtype: 9, expected f32, f64, bf16 or f16");
   CHECK(made({.capacity = 4, .window = 0}) == "window: 0, expected at least 1");
   CHECK(made({.capacity = 4, .window = 5}) == "window: 5, expected at most capacity 4");
   CHECK(made({.batch = 0}) == "not refused");

@@ -133,6 +133,11 @@ TEMPLATE_TEST_CASE("rotating in place, backwards, with gaps or row by row gives 
     const auto all = contiguous(in_place.data(), {1, heads, rows, head_dim});
     rope(all, contiguous(positions.data(), {rows}), all);
     CHECK(in_place == expected);
+    View<TestType, 4> same = all;
+    same.strides[0] = 12345;  // of an axis of extent 1: the same elements
+    in_place = x;
+    rope(all, contiguous(positions.data(), {rows}), same);
+    CHECK(in_place == expected);
 
     std::vector<TestType> gaps(x.size() * 2, TestType(9));
     const View<TestType, 4> backwards{gaps.data() + gaps.size() - 1,

@@ -127,6 +127,8 @@ TEST_CASE("validate: numbers") {
         "softcap: nan, expected a finite number of at least 0");
   CHECK(spoiled([](auto& o) { o.softcap = std::numeric_limits<float>::infinity(); }) ==
         "softcap: inf, expected a finite number of at least 0");
+  CHECK(spoiled([](auto& o) { o.causal = static_cast<Causal>(7); }) ==
+        "causal: 7, expected none, top_left or bottom_right");
   CHECK(spoiled([](auto& o) {
           o.causal = Causal::top_left;
           o.window = 0;
