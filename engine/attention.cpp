@@ -162,10 +162,9 @@ class AttentionRun {
     constexpr Size most_bytes = 1 << 18, page = 4096;
     const AttentionShape& shape = call_.shape;
     kernels::Ahead ahead;
-    const Size elements = (shape.q_len + shape.kv_len) * (shape.head_dim + shape.v_dim);
-    if (head >= shape.heads() || shape.group_size() != 1 ||
-        elements * static_cast<Size>(sizeof(T)) > most_bytes)
-      return ahead;
+    const double elements =
+        static_cast<double>(shape.q_len + shape.kv_len) * static_cast<double>(shape.head_dim + shape.v_dim);
+    if (head >= shape.heads() || shape.group_size() != 1 || elements * sizeof(T) > most_bytes) return ahead;
     const auto add = [&](const auto& view) {
       if (view.strides[3] != 1 || view.strides[2] != view.extents[3]) return;
       const auto* first = &view(head / shape.n_kv_heads, head % shape.n_kv_heads, 0, 0);
@@ -226,12 +225,12 @@ AttentionReport run_attention(const View<const T, 4>& q, const View<const S, 4>&
   return AttentionRun<T, S>(call).run();
 }
 
-template <class T>
-std::ptrdiff_t scratch_of(const View<const T, 4>& q, const View<const T, 4>& k, const View<const T, 4>& v,
+template <class T, class S>
+std::ptrdiff_t scratch_of(const View<const T, 4>& q, const View<const S, 4>& k, const View<const S, 4>& v,
                           const View<T, 4>& out, const AttentionOptions<T>& options) {
   validate(q, k, v, out, options);
-  const AttentionCall<T, T> call(active_kernels(), q, k, v, out, options);
-  return AttentionRun<T, T>(call).scratch_bytes();
+  const AttentionCall<T, S> call(active_kernels(), q, k, v, out, options);
+  return AttentionRun<T, S>(call).scratch_bytes();
 }
 
 }  // namespace
@@ -260,6 +259,15 @@ std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const float,
 std::ptrdiff_t attention_scratch_bytes(View<const double, 4> q, View<const double, 4> k,
                                        View<const double, 4> v, View<double, 4> out,
                                        const AttentionOptions<double>& options) {
+  return scratch_of(q, k, v, out, options);
+}
+
+std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const bf16, 4> k, View<const bf16, 4> v,
+                                       View<float, 4> out, const AttentionOptions<float>& options) {
+  return scratch_of(q, k, v, out, options);
+}
+std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const f16, 4> k, View<const f16, 4> v,
+                                       View<float, 4> out, const AttentionOptions<float>& options) {
   return scratch_of(q, k, v, out, options);
 }
 

@@ -173,13 +173,16 @@ TEST_CASE("an attention call whose allocation fails writes nothing") {
   }
 }
 
-TEMPLATE_TEST_CASE("a call allocates the scratch that attention_scratch_bytes says", "", float, double) {
+TEMPLATE_TEST_CASE("a call allocates the scratch that attention_scratch_bytes says", "", float, double, bf16,
+                   f16) {
+  using T = std::conditional_t<std::is_same_v<TestType, double>, double, float>;
   constexpr Size q_len = 40, kv_len = 600, head_dim = 16;
-  const std::vector<TestType> values(2 * kv_len * head_dim, TestType(0.5));
-  std::vector<TestType> result(2 * q_len * head_dim);
-  const View<const TestType, 4> q = contiguous<const TestType>(values.data(), {1, 2, q_len, head_dim});
-  const View<const TestType, 4> k = contiguous<const TestType>(values.data(), {1, 2, kv_len, head_dim});
-  const View<TestType, 4> out = contiguous(result.data(), {1, 2, q_len, head_dim});
+  const std::vector<T> queries(2 * q_len * head_dim, T(0.5));
+  const std::vector<TestType> keys(2 * kv_len * head_dim);
+  std::vector<T> result(2 * q_len * head_dim);
+  const View<const T, 4> q = contiguous<const T>(queries.data(), {1, 2, q_len, head_dim});
+  const View<const TestType, 4> k = contiguous<const TestType>(keys.data(), {1, 2, kv_len, head_dim});
+  const View<T, 4> out = contiguous(result.data(), {1, 2, q_len, head_dim});
   rapt::test::with_threads(1, [&] {
     const Size bytes = attention_scratch_bytes(q, k, k, out);
     largest = 0;

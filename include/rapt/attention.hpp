@@ -87,6 +87,12 @@ RAPT_API std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<con
 RAPT_API std::ptrdiff_t attention_scratch_bytes(View<const double, 4> q, View<const double, 4> k,
                                                 View<const double, 4> v, View<double, 4> out,
                                                 const AttentionOptions<double>& options = {});
+RAPT_API std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const bf16, 4> k,
+                                                View<const bf16, 4> v, View<float, 4> out,
+                                                const AttentionOptions<float>& options = {});
+RAPT_API std::ptrdiff_t attention_scratch_bytes(View<const float, 4> q, View<const f16, 4> k,
+                                                View<const f16, 4> v, View<float, 4> out,
+                                                const AttentionOptions<float>& options = {});
 
 /// slopes[h] of ALiBi (Press et al., Train Short, Test Long, 2022, section 3): for n_heads a power of two
 /// 2^(-max_bias (h+1) / n_heads); otherwise those of the next lower power of two, then every other one of the
