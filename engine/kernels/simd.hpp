@@ -1,7 +1,7 @@
-// Every intrinsic and every quirk of xsimd: the vector operations that kernels are written in, one set for
-// all ISAs. Kernels see Batch<T, Arch> and the functions below; nothing else in this folder names an
-// instruction set. Everything is a template on Arch or always_inline, so that an ISA object lends no code to
-// the rest of the program.
+// The vector operations that kernels are written in, one set for all ISAs, with the quirks of xsimd. Kernels
+// see Batch<T, Arch> and the functions below; beside this file only simd_lanes.hpp (what crosses lanes) and
+// pow2.hpp name an instruction set. Everything is a template on Arch or always_inline, so that an ISA object
+// lends no code to the rest of the program.
 #pragma once
 
 #include <cstddef>

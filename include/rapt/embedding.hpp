@@ -112,7 +112,8 @@ class RAPT_API Embedding {
   /// a first_position reaches, are the closed form for Position::sinusoidal and refused for
   /// Position::learned. Throws invalid_input, out untouched, for a T above max_seq_len, shapes that differ, a
   /// negative first_position, or an out that overlaps ids or a table. Cost: reads two rows and writes one for
-  /// each token; runs at memory speed.
+  /// each token; runs at memory speed. Positions beyond the table take (T + 2) * hidden_dim numbers of
+  /// scratch (std::bad_alloc).
   void forward(View<const std::int64_t, 1> ids, View<float, 2> out, std::int64_t first_position = 0) const;
   void forward(View<const std::int32_t, 1> ids, View<float, 2> out, std::int64_t first_position = 0) const;
   void forward(View<const std::int64_t, 2> ids, View<float, 3> out, std::int64_t first_position = 0) const;

@@ -8,8 +8,8 @@ namespace rapt {
 /// The version of rapt, "major.minor.patch". Static storage; never fails.
 RAPT_API const char* version() noexcept;
 
-/// The version of the numeric contract of fused arithmetic. Results of fused arithmetic change bits only when
-/// this number changes.
+/// The version of the numeric contract of fused arithmetic. Its out, weights and scores change bits only when
+/// this number changes. (lse and merge() use the C library's logarithm and exponential.)
 RAPT_API int contract_version() noexcept;
 
 /// The name of the ISA whose kernels run: "baseline", "avx2", "avx512" or "neon". The best one that the CPU

@@ -6,5 +6,6 @@
 #define RAPT_VERSION_MINOR 1
 #define RAPT_VERSION_PATCH 0
 
-// The bits: no release changes a bit of fused arithmetic without a new number here, whatever its version.
+// The bits: no release changes a bit of out, weights or scores in fused arithmetic without a new number here,
+// whatever its version.
 #define RAPT_CONTRACT_VERSION 1

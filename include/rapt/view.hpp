@@ -9,7 +9,7 @@ namespace rapt {
 /// A strided array of N axes that rapt neither owns nor copies. Element [i0, i1, ...] is data[i0*strides[0] +
 /// i1*strides[1] + ...]. Extents and strides count elements, not bytes. Any strides are accepted on input,
 /// zero and negative ones too (data is then the address of element [0, 0, ...]); an output view must have
-/// distinct elements.
+/// distinct elements. Every element must be aligned as its type asks, which is not checked.
 template <class T, int N>
 struct View {
   T* data = nullptr;
