@@ -1,7 +1,7 @@
 // attention(), merge() and alibi_slopes(): rapt/attention.hpp with NumPy arrays.
-#include <pybind11/stl.h>
 #include <rapt/attention.hpp>
 
+#include <cmath>
 #include <string>
 
 #include "arrays.hpp"
@@ -24,8 +24,8 @@ struct Arguments {
 };
 
 Causal causal_of(const py::object& causal, const Arguments& arguments) {
-  if (py::isinstance<py::bool_>(causal)) {
-    if (!causal.cast<bool>()) return Causal::none;
+  if (const auto given = if_bool(causal)) {
+    if (!*given) return Causal::none;
     if (arguments.q.ndim() == 4 && arguments.k.ndim() == 4 &&
         arguments.q.extent(2) != arguments.k.extent(2)) {
       throw invalid_input("causal: True with q_len " + std::to_string(arguments.q.extent(2)) +
@@ -43,21 +43,32 @@ Causal causal_of(const py::object& causal, const Arguments& arguments) {
                       ", expected False, True, \"top_left\" or \"bottom_right\"");
 }
 
+/// The numbers of one call.
+struct Numbers {
+  std::optional<double> scale;
+  std::optional<std::ptrdiff_t> window;
+  std::optional<double> softcap;
+};
+
+// In single precision 0 would be none, and infinity not what was given.
 template <class T>
-AttentionOptions<T> options_of(const Arguments& arguments, const py::object& causal,
-                               std::optional<double> scale, std::optional<std::ptrdiff_t> window,
-                               double softcap) {
-  AttentionOptions<T> options;
-  options.scale = scale;
-  options.causal = causal_of(causal, arguments);
-  options.window = window;
-  if (softcap != 0.0) {
-    options.softcap = static_cast<T>(softcap);
-    if (*options.softcap == T(0)) {  // which would be none
-      throw invalid_input("softcap: " + py::repr(py::float_(softcap)).cast<std::string>() +
-                          " is 0 in single precision");
-    }
+T softcap_of(double given) {
+  const T softcap = static_cast<T>(given);
+  if (static_cast<double>(softcap) == given || std::isnan(given)) return softcap;
+  if (softcap == T(0) || std::isinf(softcap)) {
+    throw invalid_input("softcap: " + py::repr(py::float_(given)).cast<std::string>() + " is " +
+                        (softcap == T(0) ? "0" : "infinite") + " in single precision");
   }
+  return softcap;
+}
+
+template <class T>
+AttentionOptions<T> options_of(const Arguments& arguments, const py::object& causal, const Numbers& numbers) {
+  AttentionOptions<T> options;
+  options.scale = numbers.scale;
+  options.causal = causal_of(causal, arguments);
+  options.window = numbers.window;
+  if (numbers.softcap) options.softcap = softcap_of<T>(*numbers.softcap);
   if (arguments.key_mask) options.key_mask = arguments.key_mask->view<bool, 2>("[batch, kv_len]");
   if (arguments.key_lengths) options.key_lengths = arguments.key_lengths->view<std::ptrdiff_t, 1>("[batch]");
   if (arguments.query_mask) options.query_mask = arguments.query_mask->view<bool, 2>("[batch, q_len]");
@@ -109,11 +120,11 @@ py::object attention_of(const Arguments& arguments, AttentionOptions<T> options,
 }
 
 py::object attention(const py::object& q, const py::object& k, const py::object& v, const py::object& causal,
-                     std::optional<double> scale, std::optional<std::ptrdiff_t> window, double softcap,
+                     const py::object& scale, const py::object& window, const py::object& softcap,
                      const py::object& key_mask, const py::object& key_lengths, const py::object& query_mask,
                      const py::object& attend, const py::object& bias, const py::object& alibi_slopes,
-                     bool return_weights, bool return_scores, bool return_lse, bool return_report,
-                     const py::object& out) {
+                     const py::object& return_weights, const py::object& return_scores,
+                     const py::object& return_lse, const py::object& return_report, const py::object& out) {
   const Array q_array("q", q);
   const Elements stored =
       q_array.element() == Element::f32 ? Elements{Element::f32, Element::f16} : Elements{Element::f64};
@@ -131,9 +142,12 @@ py::object attention(const py::object& q, const py::object& k, const py::object&
       .out = optional_array("out", out, own),
   };
   arguments.v.require_element_of(arguments.k);
-  const Wanted wanted{return_weights, return_scores, return_lse, return_report};
+  const Numbers numbers{optional_real("scale", scale), optional_integer("window", window),
+                        optional_real("softcap", softcap)};
+  const Wanted wanted{flag_of("return_weights", return_weights), flag_of("return_scores", return_scores),
+                      flag_of("return_lse", return_lse), flag_of("return_report", return_report)};
   return with_real(q_array.element(), [&]<class T>() -> py::object {
-    const auto options = options_of<T>(arguments, causal, scale, window, softcap);
+    const auto options = options_of<T>(arguments, causal, numbers);
     if constexpr (std::is_same_v<T, float>) {
       if (arguments.k.element() == Element::f16) return attention_of<T, f16>(arguments, options, wanted, out);
     }
@@ -158,12 +172,15 @@ py::tuple merge(const py::object& out1, const py::object& lse1, const py::object
   });
 }
 
-py::array alibi_slopes(std::ptrdiff_t n_heads, double max_bias, const std::string& dtype) {
-  if (n_heads < 0)
-    throw invalid_input("alibi_slopes: n_heads is " + std::to_string(n_heads) + ", expected at least 0");
-  return with_real(real_element_named(dtype), [&]<class T>() -> py::array {
+py::array alibi_slopes(const py::object& n_heads_object, const py::object& max_bias,
+                       const py::object& dtype) {
+  const std::ptrdiff_t n_heads = integer_of("n_heads", n_heads_object);
+  const double bias = real_of("max_bias", max_bias);
+  const Element element = real_element_named(dtype);
+  if (n_heads < 1) throw invalid_input("n_heads: " + std::to_string(n_heads) + ", expected at least 1");
+  return with_real(element, [&]<class T>() -> py::array {
     const auto slopes = new_array<T, 1>({n_heads});
-    rapt::alibi_slopes(slopes.view, max_bias);
+    rapt::alibi_slopes(slopes.view, bias);
     return slopes.array;
   });
 }
@@ -180,7 +197,7 @@ and v float32 or float16. Any strides; nothing is copied or cast. Hkv divides Hq
 causal        False, "top_left" (row i sees keys up to i), "bottom_right" (up to i + Tkv - Tq), True when Tq == Tkv
 scale         multiplies q k^T; 1/sqrt(D) by default
 window        visible keys including the row's own; needs causal
-softcap       t -> softcap * tanh(t / softcap) on the scaled scores; 0 is none
+softcap       t -> softcap * tanh(t / softcap) on the scaled scores; 0 or None is none
 key_mask      bool [B, Tkv], True = real; padded keys are never read
 key_lengths   int64 [B]; keys from there on are never read
 query_mask    bool [B, Tq]; rows behind False give zeros
@@ -192,7 +209,7 @@ return_...    adds, in this order: weights and scores [B, Hq, Tq, Tkv] (0 and -i
 out           written and returned in place of a new array
 
 Masks combine by "and". A row that sees no key gives zeros, weights 0 and lse -inf.
-TypeError: not an array, or another dtype. ValueError: everything else; out is then untouched.)";
+TypeError: not an array or number, or another dtype. ValueError: everything else; out is then untouched.)";
 
 constexpr const char* merge_doc = R"(merge(out1, lse1, out2, lse2)
 --

@@ -40,7 +40,8 @@ py::array matrix(const std::vector<double>& values, std::ptrdiff_t rows, std::pt
   return made.array;
 }
 
-Arithmetic arithmetic_named(const std::string& name) {
+Arithmetic arithmetic_named(const py::object& object) {
+  const std::string name = bytes_of("arithmetic", object);
   if (name == "textbook") return Arithmetic::textbook;
   if (name == "fused") return Arithmetic::fused;
   throw invalid_input("arithmetic: \"" + name + "\", expected \"textbook\" or \"fused\"");
@@ -67,14 +68,16 @@ Stages stages_of(const pipeline::Input& input, const pipeline::Result& result, c
           .text = text_object(printed)};
 }
 
-Stages run_stages(const py::object& source, const std::string& arithmetic, bool unbounded) {
+Stages run_stages(const py::object& source, const py::object& arithmetic, const py::object& unbounded) {
   const std::string text = text_of(source);
   const Arithmetic chosen = arithmetic_named(arithmetic);
+  const auto limits =
+      flag_of("unbounded", unbounded) ? pipeline::Limits::unbounded : pipeline::Limits::assignment;
   pipeline::Input input;
   pipeline::Result result;
   std::string printed;
   compute([&] {
-    input = pipeline::parse(text, unbounded ? pipeline::Limits::unbounded : pipeline::Limits::assignment);
+    input = pipeline::parse(text, limits);
     result = pipeline::run(input, chosen);
     static_cast<void>(pipeline::print(input, result, [&](std::string_view chunk) {
       printed.append(chunk);
