@@ -39,9 +39,8 @@ Causal causal_of(const py::object& causal, const Arguments& arguments) {
     return Causal::top_left;
   }
   if (py::isinstance<py::str>(causal)) {
-    const auto corner = causal.cast<std::string>();
-    if (corner == "top_left") return Causal::top_left;
-    if (corner == "bottom_right") return Causal::bottom_right;
+    if (is_word("causal", causal, "top_left")) return Causal::top_left;
+    if (is_word("causal", causal, "bottom_right")) return Causal::bottom_right;
   }
   throw invalid_input("causal: " + py::repr(causal).cast<std::string>() +
                       ", expected False, True, \"top_left\" or \"bottom_right\"");
@@ -227,7 +226,7 @@ py::array alibi_slopes(const py::object& n_heads_object, const py::object& max_b
                        const py::object& dtype) {
   const std::ptrdiff_t n_heads = integer_of("n_heads", n_heads_object);
   const double bias = real_of("max_bias", max_bias);
-  const Element element = real_element_named(dtype);
+  const auto element = choice_of<Element>("dtype", dtype, {{"f32", Element::f32}, {"f64", Element::f64}});
   if (n_heads < 1) throw invalid_input("n_heads: " + std::to_string(n_heads) + ", expected at least 1");
   return with_real(element, [&]<class T>() -> py::array {
     const auto slopes = new_array<T, 1>({n_heads});

@@ -15,13 +15,10 @@ constexpr const char* k_axes = "[batch, n_kv_heads, tokens, head_dim]";
 constexpr const char* v_axes = "[batch, n_kv_heads, tokens, v_dim]";
 constexpr const char* out_axes = "[batch, n_heads, tokens, v_dim]";
 
-KvDtype dtype_named(const py::object& object) {
-  const std::string name = bytes_of("dtype", object);
-  if (name == "f32") return KvDtype::f32;
-  if (name == "f64") return KvDtype::f64;
-  if (name == "bf16") return KvDtype::bf16;
-  if (name == "f16") return KvDtype::f16;
-  throw invalid_input("dtype: \"" + name + "\", expected \"f32\", \"f64\", \"bf16\" or \"f16\"");
+KvDtype dtype_named(const py::object& dtype) {
+  return choice_of<KvDtype>(
+      "dtype", dtype,
+      {{"f32", KvDtype::f32}, {"f64", KvDtype::f64}, {"bf16", KvDtype::bf16}, {"f16", KvDtype::f16}});
 }
 
 std::ptrdiff_t itemsize_of(KvDtype dtype) {

@@ -12,12 +12,10 @@
 namespace rapt::python {
 namespace {
 
-Position position_named(const py::object& object) {
-  const std::string name = bytes_of("position", object);
-  if (name == "none") return Position::none;
-  if (name == "sinusoidal") return Position::sinusoidal;
-  if (name == "learned") return Position::learned;
-  throw invalid_input("position: \"" + name + "\", expected \"none\", \"sinusoidal\" or \"learned\"");
+Position position_named(const py::object& position) {
+  return choice_of<Position>(
+      "position", position,
+      {{"none", Position::none}, {"sinusoidal", Position::sinusoidal}, {"learned", Position::learned}});
 }
 
 py::array sinusoidal(const py::object& length_object, const py::object& hidden_dim_object) {

@@ -24,12 +24,4 @@ inline std::string quoted(const std::string& name, std::ptrdiff_t value) {
   return name + " " + std::to_string(value);
 }
 
-/// "f32" or "f64". ValueError otherwise.
-inline Element real_element_named(const py::object& name) {
-  const std::string dtype = bytes_of("dtype", name);
-  if (dtype == "f32") return Element::f32;
-  if (dtype == "f64") return Element::f64;
-  throw invalid_input("dtype: \"" + dtype + "\", expected \"f32\" or \"f64\"");
-}
-
 }  // namespace rapt::python

@@ -1,7 +1,5 @@
 #include "scalars.hpp"
 
-#include <rapt/error.hpp>
-
 namespace rapt::python {
 namespace {
 
@@ -78,7 +76,17 @@ std::optional<bool> if_bool(py::handle object) {
 std::string bytes_of(const char* name, py::handle text) {
   if (py::isinstance<py::bytes>(text)) return text.cast<std::string>();
   if (!py::isinstance<py::str>(text)) throw type_error(name, text, "str or bytes");
-  return text.attr("encode")("utf-8", "surrogateescape").cast<std::string>();
+  try {
+    return text.attr("encode")("utf-8", "surrogateescape").cast<std::string>();
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_UnicodeEncodeError)) throw;
+    throw invalid_input(std::string(name) + ": a lone surrogate that stands for no byte, expected UTF-8");
+  }
+}
+
+bool is_word(const char* name, py::handle object, const char* word) {
+  if (!py::isinstance<py::str>(object)) throw type_error(name, object, "a str");
+  return PyUnicode_CompareWithASCIIString(object.ptr(), word) == 0;
 }
 
 }  // namespace rapt::python

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <rapt/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,5 +39,26 @@ std::optional<bool> if_bool(py::handle object);
 /// str as UTF-8, bytes as they are. Bytes that are not UTF-8 pass through str as lone surrogates, so that no
 /// text loses any (as file names do in Python).
 std::string bytes_of(const char* name, py::handle text);
+
+template <class Value>
+struct Choice {
+  const char* word;
+  Value value;
+};
+
+/// Whether the argument is that str; TypeError when it is none at all.
+bool is_word(const char* name, py::handle object, const char* word);
+
+/// The value of the word that the argument is. ValueError, with all of them, for another one.
+template <class Value, std::size_t n>
+Value choice_of(const char* name, py::handle object, const Choice<Value> (&choices)[n]) {
+  std::string expected;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (is_word(name, object, choices[i].word)) return choices[i].value;
+    expected += std::string(i == 0 ? " \"" : i + 1 < n ? ", \"" : " or \"") + choices[i].word + '"';
+  }
+  throw invalid_input(std::string(name) + ": " + py::repr(object).cast<std::string>() + ", expected" +
+                      expected);
+}
 
 }  // namespace rapt::python

@@ -1,6 +1,7 @@
 """Numbers, texts and flags: another type is a TypeError, a number that does not fit a ValueError; both name the argument."""
 
 import fractions
+import re
 
 import numpy as np
 import pytest
@@ -103,8 +104,16 @@ def test_reals(name):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name):
-    for wrong, kind in ((1, "int"), (None, "NoneType")):
-        refused(TypeError, f"{name.split()[-1]}: {kind} where str or bytes was expected", TEXTS[name], wrong)
+    for wrong, kind in ((1, "int"), (None, "NoneType"), (b"f32", "bytes")):
+        refused(TypeError, f"{name.split()[-1]}: {kind} where a str was expected", TEXTS[name], wrong)
+    for wrong in ("float32", "\ud800", "f32\0"):
+        with pytest.raises(ValueError, match=re.escape(f"{name.split()[-1]}: {wrong!r}, expected \"")):
+            TEXTS[name](wrong)
+
+
+@pytest.mark.parametrize("name, call", [("text", rapt.encode), ("words", lambda x: rapt.one_hot([x])), ("source", rapt.run_stages)])
+def test_a_text_that_has_no_bytes(name, call):
+    refused(ValueError, f"{name}: a lone surrogate that stands for no byte, expected UTF-8", call, "a\ud800")
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -126,7 +135,7 @@ def test_more_threads_than_an_int_holds():
 def test_causal_is_a_bool_of_numpy_too():
     for corner in (True, False):
         np.testing.assert_array_equal(attention(causal=np.bool_(corner)), attention(causal=corner))
-    for wrong in (1, None, "corner"):
+    for wrong in (1, None, "corner", "\ud800"):
         refused(ValueError, f"causal: {wrong!r}, expected False, True, \"top_left\" or \"bottom_right\"", lambda: attention(causal=wrong))
 
 
