@@ -72,17 +72,6 @@ Array::Array(const char* name, py::handle object, Elements accepted)
                        accepted_names(accepted) + "; rapt does not cast");
 }
 
-std::ptrdiff_t integer_of(const char* name, py::handle object) {
-  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), PyExc_OverflowError);
-  if (value == -1 && PyErr_Occurred() != nullptr) {
-    py::error_already_set error;
-    if (!error.matches(PyExc_OverflowError)) throw error;
-    throw invalid_input(std::string(name) + ": " + py::str(object).cast<std::string>() +
-                        " does not fit in 64 bits");
-  }
-  return value;
-}
-
 std::ptrdiff_t Array::ndim() const noexcept { return proxy(object_)->nd; }
 std::ptrdiff_t Array::extent(std::ptrdiff_t axis) const noexcept { return proxy(object_)->dimensions[axis]; }
 const void* Array::data() const noexcept { return proxy(object_)->data; }

@@ -98,9 +98,6 @@ class Array {
   Element element_;
 };
 
-/// An int, or what has __index__. ValueError when it does not fit in 64 bits.
-std::ptrdiff_t integer_of(const char* name, py::handle object);
-
 /// The argument, or nothing when it is None.
 std::optional<Array> optional_array(const char* name, py::handle object, Elements accepted);
 

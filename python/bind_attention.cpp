@@ -1,12 +1,16 @@
 // attention(), merge() and alibi_slopes(): rapt/attention.hpp with NumPy arrays.
-#include <pybind11/stl.h>
 #include <rapt/attention.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "threads.hpp"
+#include "validate.hpp"
 
 namespace rapt::python {
 namespace {
@@ -24,8 +28,8 @@ struct Arguments {
 };
 
 Causal causal_of(const py::object& causal, const Arguments& arguments) {
-  if (py::isinstance<py::bool_>(causal)) {
-    if (!causal.cast<bool>()) return Causal::none;
+  if (const auto given = if_bool(causal)) {
+    if (!*given) return Causal::none;
     if (arguments.q.ndim() == 4 && arguments.k.ndim() == 4 &&
         arguments.q.extent(2) != arguments.k.extent(2)) {
       throw invalid_input("causal: True with q_len " + std::to_string(arguments.q.extent(2)) +
@@ -35,29 +39,39 @@ Causal causal_of(const py::object& causal, const Arguments& arguments) {
     return Causal::top_left;
   }
   if (py::isinstance<py::str>(causal)) {
-    const auto corner = causal.cast<std::string>();
-    if (corner == "top_left") return Causal::top_left;
-    if (corner == "bottom_right") return Causal::bottom_right;
+    if (is_word("causal", causal, "top_left")) return Causal::top_left;
+    if (is_word("causal", causal, "bottom_right")) return Causal::bottom_right;
   }
   throw invalid_input("causal: " + py::repr(causal).cast<std::string>() +
                       ", expected False, True, \"top_left\" or \"bottom_right\"");
 }
 
+/// The numbers of one call.
+struct Numbers {
+  std::optional<double> scale;
+  std::optional<std::ptrdiff_t> window;
+  std::optional<double> softcap;
+};
+
+// In single precision 0 would be none, and infinity not what was given.
 template <class T>
-AttentionOptions<T> options_of(const Arguments& arguments, const py::object& causal,
-                               std::optional<double> scale, std::optional<std::ptrdiff_t> window,
-                               double softcap) {
-  AttentionOptions<T> options;
-  options.scale = scale;
-  options.causal = causal_of(causal, arguments);
-  options.window = window;
-  if (softcap != 0.0) {
-    options.softcap = static_cast<T>(softcap);
-    if (*options.softcap == T(0)) {  // which would be none
-      throw invalid_input("softcap: " + py::repr(py::float_(softcap)).cast<std::string>() +
-                          " is 0 in single precision");
-    }
+T softcap_of(double given) {
+  const T softcap = static_cast<T>(given);
+  if (static_cast<double>(softcap) == given || std::isnan(given)) return softcap;
+  if (softcap == T(0) || std::isinf(softcap)) {
+    throw invalid_input("softcap: " + py::repr(py::float_(given)).cast<std::string>() + " is " +
+                        (softcap == T(0) ? "0" : "infinite") + " in single precision");
   }
+  return softcap;
+}
+
+template <class T>
+AttentionOptions<T> options_of(const Arguments& arguments, const py::object& causal, const Numbers& numbers) {
+  AttentionOptions<T> options;
+  options.scale = numbers.scale;
+  options.causal = causal_of(causal, arguments);
+  options.window = numbers.window;
+  if (numbers.softcap) options.softcap = softcap_of<T>(*numbers.softcap);
   if (arguments.key_mask) options.key_mask = arguments.key_mask->view<bool, 2>("[batch, kv_len]");
   if (arguments.key_lengths) options.key_lengths = arguments.key_lengths->view<std::ptrdiff_t, 1>("[batch]");
   if (arguments.query_mask) options.query_mask = arguments.query_mask->view<bool, 2>("[batch, q_len]");
@@ -79,41 +93,88 @@ py::dict report_dict(const AttentionReport& report) {
   return dict;
 }
 
-// T: queries and results; S: storage of keys and values.
+/// Queries and results have type T, stored keys and values S.
+template <class T, class S>
+struct Inputs {
+  View<const T, 4> q;
+  View<const S, 4> k, v;
+};
+
+template <class T>
+struct Results {
+  NewArray<T, 4> out;
+  std::optional<NewArray<T, 4>> weights, scores;
+  std::optional<NewArray<T, 3>> lse;
+};
+
+template <class T, class S>
+Results<T> new_results(const Inputs<T, S>& inputs, const Wanted& wanted, const std::optional<Array>& out,
+                       const py::object& out_object) {
+  const auto [batch, n_heads, q_len, head_dim] = inputs.q.extents;
+  const std::array pairs{batch, n_heads, q_len, inputs.k.extents[2]};
+  Results<T> results{
+      given_or_new<T, 4>(out, out_object, out_axes, {batch, n_heads, q_len, inputs.v.extents[3]}),
+      {},
+      {},
+      {}};
+  if (wanted.weights) results.weights = new_array<T, 4>(pairs);
+  if (wanted.scores) results.scores = new_array<T, 4>(pairs);
+  if (wanted.lse) results.lse = new_array<T, 3>({batch, n_heads, q_len});
+  return results;
+}
+
+// Throws what attention() would if there were memory for its results. out lies where no array can: nothing is
+// read or written there.
+template <class T, class S>
+void refuse_arguments(const Inputs<T, S>& inputs, const AttentionOptions<T>& options) {
+  View<T, 4> out{
+      .data = reinterpret_cast<T*>(std::intptr_t{1} << 60),
+      .extents = {inputs.q.extents[0], inputs.q.extents[1], inputs.q.extents[2], inputs.v.extents[3]}};
+  std::ptrdiff_t stride = 1;
+  for (std::size_t axis = 4; axis-- > 0;) {
+    out.strides[axis] = stride;
+    if (__builtin_mul_overflow(stride, std::max(out.extents[axis], std::ptrdiff_t{1}), &stride))
+      stride = std::numeric_limits<std::ptrdiff_t>::max();
+  }
+  validate(inputs.q, inputs.k, inputs.v, out, options);
+}
+
 template <class T, class S>
 py::object attention_of(const Arguments& arguments, AttentionOptions<T> options, const Wanted& wanted,
                         const py::object& out_object) {
-  const auto q = arguments.q.view<T, 4>(q_axes);
-  const auto k = arguments.k.view<S, 4>(k_axes);
-  const auto v = arguments.v.view<S, 4>(v_axes);
-  const auto out = given_or_new<T, 4>(arguments.out, out_object, out_axes,
-                                      {q.extents[0], q.extents[1], q.extents[2], v.extents[3]});
-  const std::array pairs{q.extents[0], q.extents[1], q.extents[2], k.extents[2]};
-  std::optional<NewArray<T, 4>> weights, scores;
-  std::optional<NewArray<T, 3>> lse;
-  if (wanted.weights) options.weights = weights.emplace(new_array<T, 4>(pairs)).view;
-  if (wanted.scores) options.scores = scores.emplace(new_array<T, 4>(pairs)).view;
-  if (wanted.lse) options.lse = lse.emplace(new_array<T, 3>({q.extents[0], q.extents[1], q.extents[2]})).view;
+  const Inputs<T, S> inputs{arguments.q.view<T, 4>(q_axes), arguments.k.view<S, 4>(k_axes),
+                            arguments.v.view<S, 4>(v_axes)};
+  const Results<T> results = [&] {
+    try {
+      return new_results(inputs, wanted, arguments.out, out_object);
+    } catch (const py::error_already_set&) {  // no memory: perhaps because the shapes make no sense
+      refuse_arguments(inputs, options);
+      throw;
+    }
+  }();
+  if (results.weights) options.weights = results.weights->view;
+  if (results.scores) options.scores = results.scores->view;
+  if (results.lse) options.lse = results.lse->view;
 
   AttentionReport report;
-  compute([&] { report = rapt::attention(q, k, v, out.view, options); });
+  compute([&] { report = rapt::attention(inputs.q, inputs.k, inputs.v, results.out.view, options); });
 
-  if (!wanted.weights && !wanted.scores && !wanted.lse && !wanted.report) return out.array;
-  py::list results;
-  results.append(out.array);
-  if (weights) results.append(weights->array);
-  if (scores) results.append(scores->array);
-  if (lse) results.append(lse->array);
-  if (wanted.report) results.append(report_dict(report));
-  return py::tuple(results);
+  if (!wanted.weights && !wanted.scores && !wanted.lse && !wanted.report) return results.out.array;
+  py::list list;
+  list.append(results.out.array);
+  if (results.weights) list.append(results.weights->array);
+  if (results.scores) list.append(results.scores->array);
+  if (results.lse) list.append(results.lse->array);
+  if (wanted.report) list.append(report_dict(report));
+  return py::tuple(list);
 }
 
 py::object attention(const py::object& q, const py::object& k, const py::object& v, const py::object& causal,
-                     std::optional<double> scale, std::optional<std::ptrdiff_t> window, double softcap,
+                     const py::object& scale, const py::object& window, const py::object& softcap,
                      const py::object& key_mask, const py::object& key_lengths, const py::object& query_mask,
                      const py::object& attend, const py::object& bias, const py::object& alibi_slopes,
-                     bool return_weights, bool return_scores, bool return_lse, bool return_report,
-                     const py::object& out) {
+                     const py::object& return_weights, const py::object& return_scores,
+                     const py::object& return_lse, const py::object& return_report, const py::object& out) {
   const Array q_array("q", q);
   const Elements stored =
       q_array.element() == Element::f32 ? Elements{Element::f32, Element::f16} : Elements{Element::f64};
@@ -131,9 +192,12 @@ py::object attention(const py::object& q, const py::object& k, const py::object&
       .out = optional_array("out", out, own),
   };
   arguments.v.require_element_of(arguments.k);
-  const Wanted wanted{return_weights, return_scores, return_lse, return_report};
+  const Numbers numbers{optional_real("scale", scale), optional_integer("window", window),
+                        optional_real("softcap", softcap)};
+  const Wanted wanted{flag_of("return_weights", return_weights), flag_of("return_scores", return_scores),
+                      flag_of("return_lse", return_lse), flag_of("return_report", return_report)};
   return with_real(q_array.element(), [&]<class T>() -> py::object {
-    const auto options = options_of<T>(arguments, causal, scale, window, softcap);
+    const auto options = options_of<T>(arguments, causal, numbers);
     if constexpr (std::is_same_v<T, float>) {
       if (arguments.k.element() == Element::f16) return attention_of<T, f16>(arguments, options, wanted, out);
     }
@@ -158,12 +222,15 @@ py::tuple merge(const py::object& out1, const py::object& lse1, const py::object
   });
 }
 
-py::array alibi_slopes(std::ptrdiff_t n_heads, double max_bias, const std::string& dtype) {
-  if (n_heads < 0)
-    throw invalid_input("alibi_slopes: n_heads is " + std::to_string(n_heads) + ", expected at least 0");
-  return with_real(real_element_named(dtype), [&]<class T>() -> py::array {
+py::array alibi_slopes(const py::object& n_heads_object, const py::object& max_bias,
+                       const py::object& dtype) {
+  const std::ptrdiff_t n_heads = integer_of("n_heads", n_heads_object);
+  const double bias = real_of("max_bias", max_bias);
+  const auto element = choice_of<Element>("dtype", dtype, {{"f32", Element::f32}, {"f64", Element::f64}});
+  if (n_heads < 1) throw invalid_input("n_heads: " + std::to_string(n_heads) + ", expected at least 1");
+  return with_real(element, [&]<class T>() -> py::array {
     const auto slopes = new_array<T, 1>({n_heads});
-    rapt::alibi_slopes(slopes.view, max_bias);
+    rapt::alibi_slopes(slopes.view, bias);
     return slopes.array;
   });
 }
@@ -177,10 +244,11 @@ softmax(scale * q k^T + ...) v, exact and with reproducible bits.
 q [B, Hq, Tq, D], k [B, Hkv, Tkv, D], v [B, Hkv, Tkv, Dv]; returns out [B, Hq, Tq, Dv]. float64, or float32 with k
 and v float32 or float16. Any strides; nothing is copied or cast. Hkv divides Hq; query head h reads head h // (Hq // Hkv).
 
-causal        False, "top_left" (row i sees keys up to i), "bottom_right" (up to i + Tkv - Tq), True when Tq == Tkv
+causal        False, "top_left" (row i sees keys up to i), "bottom_right" (up to i + L - Tq, L = key_lengths[b] or
+              Tkv), True when Tq == Tkv
 scale         multiplies q k^T; 1/sqrt(D) by default
 window        visible keys including the row's own; needs causal
-softcap       t -> softcap * tanh(t / softcap) on the scaled scores; 0 is none
+softcap       t -> softcap * tanh(t / softcap) on the scaled scores; 0 or None is none
 key_mask      bool [B, Tkv], True = real; padded keys are never read
 key_lengths   int64 [B]; keys from there on are never read
 query_mask    bool [B, Tq]; rows behind False give zeros
@@ -192,7 +260,7 @@ return_...    adds, in this order: weights and scores [B, Hq, Tq, Tkv] (0 and -i
 out           written and returned in place of a new array
 
 Masks combine by "and". A row that sees no key gives zeros, weights 0 and lse -inf.
-TypeError: not an array, or another dtype. ValueError: everything else; out is then untouched.)";
+TypeError: not an array or number, or another dtype. ValueError: everything else; out is then untouched.)";
 
 constexpr const char* merge_doc = R"(merge(out1, lse1, out2, lse2)
 --

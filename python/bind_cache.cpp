@@ -1,5 +1,5 @@
-// KvCache with NumPy arrays: making one, appending to it and attending over it.
-#include <pybind11/stl.h>
+// KvCache with NumPy arrays: making one, appending to it and attending over it; and kv_capacity().
+#include <rapt/capacity.hpp>
 
 #include <memory>
 #include <string>
@@ -15,15 +15,32 @@ constexpr const char* k_axes = "[batch, n_kv_heads, tokens, head_dim]";
 constexpr const char* v_axes = "[batch, n_kv_heads, tokens, v_dim]";
 constexpr const char* out_axes = "[batch, n_heads, tokens, v_dim]";
 
-KvDtype dtype_named(const std::string& name) {
-  if (name == "f32") return KvDtype::f32;
-  if (name == "f64") return KvDtype::f64;
-  if (name == "bf16") return KvDtype::bf16;
-  if (name == "f16") return KvDtype::f16;
-  throw invalid_input("dtype: \"" + name + "\", expected \"f32\", \"f64\", \"bf16\" or \"f16\"");
+KvDtype dtype_named(const py::object& dtype) {
+  return choice_of<KvDtype>(
+      "dtype", dtype,
+      {{"f32", KvDtype::f32}, {"f64", KvDtype::f64}, {"bf16", KvDtype::bf16}, {"f16", KvDtype::f16}});
 }
 
-std::optional<RopeOptions> rope_options(std::optional<double> base, bool interleaved) {
+std::ptrdiff_t itemsize_of(KvDtype dtype) {
+  if (dtype == KvDtype::f64) return 8;
+  return dtype == KvDtype::f32 ? 4 : 2;
+}
+
+std::ptrdiff_t kv_capacity(const py::object& batch, const py::object& n_kv_heads, const py::object& tokens,
+                           const py::object& head_dim, const py::object& v_dim, const py::object& layers,
+                           const py::object& dtype) {
+  return rapt::kv_capacity({.batch = integer_of("batch", batch),
+                            .n_kv_heads = integer_of("n_kv_heads", n_kv_heads),
+                            .tokens = integer_of("tokens", tokens),
+                            .head_dim = integer_of("head_dim", head_dim),
+                            .v_dim = optional_integer("v_dim", v_dim),
+                            .layers = integer_of("layers", layers),
+                            .itemsize = itemsize_of(dtype_named(dtype))});
+}
+
+std::optional<RopeOptions> rope_options(const py::object& rope_base, const py::object& rope_interleaved) {
+  const auto base = optional_real("rope_base", rope_base);
+  const bool interleaved = flag_of("rope_interleaved", rope_interleaved);
   if (!base) return std::nullopt;
   return RopeOptions{.base = *base, .interleaved = interleaved};
 }
@@ -56,13 +73,13 @@ decltype(auto) with_chunk(const Cache& cache, const Chunk& chunk, Body&& body) {
 }
 
 void append(Cache& cache, const py::object& k, const py::object& v, const py::object& key_mask,
-            std::optional<double> rope_base, bool rope_interleaved) {
+            const py::object& rope_base, const py::object& rope_interleaved) {
   const Chunk chunk(cache, k, v, key_mask);
+  const auto rope = rope_options(rope_base, rope_interleaved);
   with_chunk(cache, chunk, [&]<class T, class S>() {
     const auto keys = chunk.k.view<S, 4>(k_axes);
     const auto values = chunk.v.view<S, 4>(v_axes);
-    const KvAppendOptions options{.key_mask = chunk.mask_view(),
-                                  .rope = rope_options(rope_base, rope_interleaved)};
+    const KvAppendOptions options{.key_mask = chunk.mask_view(), .rope = rope};
     cache.write([&](KvCache& own) { own.append(keys, values, options); });
   });
 }
@@ -75,19 +92,19 @@ NewArray<T, 4> output(const Cache& cache, const View<const T, 4>& q, const std::
 }
 
 py::object attend(Cache& cache, const py::object& q, const py::object& k, const py::object& v,
-                  const py::object& key_mask, std::optional<double> scale, double softcap,
-                  std::optional<double> rope_base, bool rope_interleaved, const py::object& out) {
+                  const py::object& key_mask, const py::object& scale, const py::object& softcap,
+                  const py::object& rope_base, const py::object& rope_interleaved, const py::object& out) {
   const Array q_array("q", q, cache.own());
   const Chunk chunk(cache, k, v, key_mask);
   const auto out_array = optional_array("out", out, cache.own());
+  KvAttendOptions options{.scale = optional_real("scale", scale),
+                          .softcap = optional_real("softcap", softcap).value_or(0.0),
+                          .rope = rope_options(rope_base, rope_interleaved)};
   return with_chunk(cache, chunk, [&]<class T, class S>() -> py::object {
     const auto queries = q_array.view<T, 4>(q_axes);
     const auto keys = chunk.k.view<S, 4>(k_axes);
     const auto values = chunk.v.view<S, 4>(v_axes);
-    const KvAttendOptions options{.key_mask = chunk.mask_view(),
-                                  .scale = scale,
-                                  .softcap = softcap,
-                                  .rope = rope_options(rope_base, rope_interleaved)};
+    options.key_mask = chunk.mask_view();
     const auto result = output<T>(cache, queries, out_array, out);
     cache.write([&](KvCache& own) { own.attend(queries, keys, values, result.view, options); });
     return result.array;
@@ -95,15 +112,16 @@ py::object attend(Cache& cache, const py::object& q, const py::object& k, const 
 }
 
 py::object query(const Cache& cache, const py::object& q, const py::object& query_mask,
-                 std::optional<double> scale, double softcap, std::optional<double> rope_base,
-                 bool rope_interleaved, const py::object& out) {
+                 const py::object& scale, const py::object& softcap, const py::object& rope_base,
+                 const py::object& rope_interleaved, const py::object& out) {
   const Array q_array("q", q, cache.own());
   const auto mask = optional_array("query_mask", query_mask, {Element::boolean});
   const auto out_array = optional_array("out", out, cache.own());
+  KvQueryOptions options{.scale = optional_real("scale", scale),
+                         .softcap = optional_real("softcap", softcap).value_or(0.0),
+                         .rope = rope_options(rope_base, rope_interleaved)};
   return with_real(cache.element(), [&]<class T>() -> py::object {
     const auto queries = q_array.view<T, 4>(q_axes);
-    KvQueryOptions options{
-        .scale = scale, .softcap = softcap, .rope = rope_options(rope_base, rope_interleaved)};
     if (mask) options.query_mask = mask->view<bool, 2>("[batch, tokens]");
     const auto result = output<T>(cache, queries, out_array, out);
     cache.read([&](const KvCache& own) { own.query(queries, result.view, options); });
@@ -149,20 +167,27 @@ Attention of q [B, Hq, T, D] over what is stored; returns out [B, Hq, T, Dv].
 Row t stands at position length - T + t; with query_mask bool [B, T] the real rows are the last positions in order and
 the others give zeros. ValueError when a key that a row sees is no longer held.)";
 
+constexpr const char* capacity_doc =
+    R"(kv_capacity(batch, n_kv_heads, tokens, head_dim, *, v_dim=None, layers=1, dtype="f32")
+--
+
+Payload bytes of a KV cache: layers * batch * n_kv_heads * tokens * (head_dim + v_dim) * itemsize, v_dim = head_dim by
+default: k_cache.nbytes + v_cache.nbytes of plain arrays. dtype: "f32", "f64", "bf16" or "f16".)";
+
 }  // namespace
 
 void bind_cache(py::module_& module) {
   const py::object none = py::none();
   py::class_<Cache> type(module, "KvCache", cache_doc);
-  type.def(py::init([](std::ptrdiff_t batch, std::ptrdiff_t n_kv_heads, std::ptrdiff_t head_dim,
-                       std::ptrdiff_t capacity, std::optional<std::ptrdiff_t> v_dim,
-                       std::optional<std::ptrdiff_t> window, const std::string& dtype) {
-             const KvCacheOptions options{.batch = batch,
-                                          .n_kv_heads = n_kv_heads,
-                                          .head_dim = head_dim,
-                                          .v_dim = v_dim,
-                                          .capacity = capacity,
-                                          .window = window,
+  type.def(py::init([](const py::object& batch, const py::object& n_kv_heads, const py::object& head_dim,
+                       const py::object& capacity, const py::object& v_dim, const py::object& window,
+                       const py::object& dtype) {
+             const KvCacheOptions options{.batch = integer_of("batch", batch),
+                                          .n_kv_heads = integer_of("n_kv_heads", n_kv_heads),
+                                          .head_dim = integer_of("head_dim", head_dim),
+                                          .v_dim = optional_integer("v_dim", v_dim),
+                                          .capacity = integer_of("capacity", capacity),
+                                          .window = optional_integer("window", window),
                                           .dtype = dtype_named(dtype)};
              const WithoutGil released;
              return std::make_unique<Cache>(options);
@@ -178,6 +203,9 @@ void bind_cache(py::module_& module) {
            py::arg("scale") = none, py::arg("softcap") = 0.0, py::arg("rope_base") = none,
            py::arg("rope_interleaved") = false, py::arg("out") = none);
   bind_cache_storage(type);
+  module.def("kv_capacity", &kv_capacity, capacity_doc, py::arg("batch"), py::arg("n_kv_heads"),
+             py::arg("tokens"), py::arg("head_dim"), py::kw_only(), py::arg("v_dim") = none,
+             py::arg("layers") = 1, py::arg("dtype") = "f32");
 }
 
 }  // namespace rapt::python

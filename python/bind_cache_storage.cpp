@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cache.hpp"
+#include "scalars.hpp"
 
 namespace rapt::python {
 namespace {
@@ -19,7 +20,8 @@ py::array length(const Cache& cache) {
   return result.array;
 }
 
-py::array positions(const Cache& cache, std::ptrdiff_t b) {
+py::array positions(const Cache& cache, const py::object& b_object) {
+  const std::ptrdiff_t b = integer_of("b", b_object);
   KvPositions held;
   cache.read([&](const KvCache& own) { held = own.positions(b); });
   const auto result = new_array<std::int64_t, 1>({held.end - held.begin});
@@ -75,14 +77,16 @@ void bind_cache_storage(py::class_<Cache>& type) {
           "clear(self)\n--\n\nForgets every token.")
       .def(
           "copy_sequence",
-          [](Cache& cache, std::ptrdiff_t source, std::ptrdiff_t target) {
-            cache.write([&](KvCache& own) { own.copy_sequence(source, target); });
+          [](Cache& cache, const py::object& source, const py::object& target) {
+            const std::ptrdiff_t from = integer_of("source", source), to = integer_of("target", target);
+            cache.write([&](KvCache& own) { own.copy_sequence(from, to); });
           },
           "copy_sequence(self, source, target)\n--\n\nMakes sequence target hold what sequence source holds.",
           py::arg("source"), py::arg("target"))
       .def(
           "keys",
-          [](const Cache& cache, std::ptrdiff_t b) {
+          [](const Cache& cache, const py::object& b_object) {
+            const std::ptrdiff_t b = integer_of("b", b_object);
             return stored_rows(cache, b, cache.options().head_dim,
                                [&](const KvCache& own, const auto& rows) { own.keys(b, rows); });
           },
@@ -91,7 +95,8 @@ void bind_cache_storage(py::class_<Cache>& type) {
           py::arg("b"))
       .def(
           "values",
-          [](const Cache& cache, std::ptrdiff_t b) {
+          [](const Cache& cache, const py::object& b_object) {
+            const std::ptrdiff_t b = integer_of("b", b_object);
             return stored_rows(cache, b, *cache.options().v_dim,
                                [&](const KvCache& own, const auto& rows) { own.values(b, rows); });
           },

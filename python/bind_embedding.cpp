@@ -1,6 +1,4 @@
-// Embedding, sinusoidal, rope and kv_capacity with NumPy arrays.
-#include <pybind11/stl.h>
-#include <rapt/capacity.hpp>
+// Embedding, sinusoidal and rope with NumPy arrays.
 #include <rapt/embedding.hpp>
 
 #include <algorithm>
@@ -14,14 +12,15 @@
 namespace rapt::python {
 namespace {
 
-Position position_named(const std::string& name) {
-  if (name == "none") return Position::none;
-  if (name == "sinusoidal") return Position::sinusoidal;
-  if (name == "learned") return Position::learned;
-  throw invalid_input("position: \"" + name + "\", expected \"none\", \"sinusoidal\" or \"learned\"");
+Position position_named(const py::object& position) {
+  return choice_of<Position>(
+      "position", position,
+      {{"none", Position::none}, {"sinusoidal", Position::sinusoidal}, {"learned", Position::learned}});
 }
 
-py::array sinusoidal(std::ptrdiff_t length, std::ptrdiff_t hidden_dim) {
+py::array sinusoidal(const py::object& length_object, const py::object& hidden_dim_object) {
+  const std::ptrdiff_t length = integer_of("length", length_object);
+  const std::ptrdiff_t hidden_dim = integer_of("hidden_dim", hidden_dim_object);
   if (length < 0)
     throw invalid_input("sinusoidal: length is " + std::to_string(length) + ", expected at least 0");
   if (hidden_dim < 1)
@@ -68,10 +67,11 @@ py::object forward_of(const Embedding& embedding, const Array& ids, std::int64_t
   return result.array;
 }
 
-py::object forward(const Embedding& embedding, const py::object& ids, std::int64_t first_position,
+py::object forward(const Embedding& embedding, const py::object& ids, const py::object& first_position_object,
                    const py::object& out) {
   const Array array("ids", ids, {Element::i64, Element::i32});
   const auto out_array = optional_array("out", out, {Element::f32});
+  const std::int64_t first_position = integer_of("first_position", first_position_object);
   if (array.ndim() != 1 && array.ndim() != 2) {
     throw invalid_input("ids: shape " + array.shape_text() + ", expected 1D [tokens] or 2D [batch, tokens]");
   }
@@ -139,12 +139,14 @@ void add_axes(Rows<T>& rows, const py::array& x, const py::array& out) {
   }
 }
 
-py::object rope(const py::object& x_object, const py::object& positions, double base, bool interleaved,
-                const py::object& out_object) {
+py::object rope(const py::object& x_object, const py::object& positions, const py::object& base,
+                const py::object& interleaved, const py::object& out_object) {
   const Array x("x", x_object);
   const Array position_array("positions", positions, {Element::i64});
   const auto out_array = optional_array("out", out_object, real_elements);
   if (out_array) out_array->require_element_of(x);
+  const RopeOptions options{.base = real_of("base", base),
+                            .interleaved = flag_of("interleaved", interleaved)};
   if (x.ndim() < 2) throw invalid_input("x: shape " + x.shape_text() + ", expected [..., tokens, head_dim]");
   const bool each_sequence = position_array.ndim() == 2 && x.ndim() > 2;
   const auto seen = each_sequence
@@ -178,28 +180,9 @@ py::object rope(const py::object& x_object, const py::object& positions, double 
       rows.out.data = static_cast<T*>(const_cast<void*>(result.data()));
     }
     add_axes(rows, source, result);
-    compute([&] { rope_rows(rows, every, {.base = base, .interleaved = interleaved}); });
+    compute([&] { rope_rows(rows, every, options); });
     return result;
   });
-}
-
-std::ptrdiff_t itemsize_named(const std::string& dtype) {
-  if (dtype == "f64") return 8;
-  if (dtype == "f32") return 4;
-  if (dtype == "bf16" || dtype == "f16") return 2;
-  throw invalid_input("dtype: \"" + dtype + "\", expected \"f32\", \"f64\", \"bf16\" or \"f16\"");
-}
-
-std::ptrdiff_t kv_capacity(std::ptrdiff_t batch, std::ptrdiff_t n_kv_heads, std::ptrdiff_t tokens,
-                           std::ptrdiff_t head_dim, std::optional<std::ptrdiff_t> v_dim,
-                           std::ptrdiff_t layers, const std::string& dtype) {
-  return rapt::kv_capacity({.batch = batch,
-                            .n_kv_heads = n_kv_heads,
-                            .tokens = tokens,
-                            .head_dim = head_dim,
-                            .v_dim = v_dim,
-                            .layers = layers,
-                            .itemsize = itemsize_named(dtype)});
 }
 
 constexpr const char* sinusoidal_doc = R"(sinusoidal(length, hidden_dim)
@@ -237,13 +220,6 @@ ids int64 or int32 [T] or [B, T]; returns float32 [T, hidden_dim] or [B, T, hidd
 An id outside the vocabulary reads the row of UNK, min(1, vocab_size - 1). Row t stands at first_position + t.
 ValueError: T above max_seq_len; learned positions beyond their table.)";
 
-constexpr const char* capacity_doc =
-    R"(kv_capacity(batch, n_kv_heads, tokens, head_dim, *, v_dim=None, layers=1, dtype="f32")
---
-
-Payload bytes of a KV cache: layers * batch * n_kv_heads * tokens * (head_dim + v_dim) * itemsize, v_dim = head_dim by
-default: k_cache.nbytes + v_cache.nbytes of plain arrays. dtype: "f32", "f64", "bf16" or "f16".)";
-
 }  // namespace
 
 void bind_embedding(py::module_& module) {
@@ -251,15 +227,17 @@ void bind_embedding(py::module_& module) {
   module.def("sinusoidal", &sinusoidal, sinusoidal_doc, py::arg("length"), py::arg("hidden_dim"));
   module.def("rope", &rope, rope_doc, py::arg("x"), py::arg("positions"), py::kw_only(),
              py::arg("base") = 10000.0, py::arg("interleaved") = false, py::arg("out") = none);
-  module.def("kv_capacity", &kv_capacity, capacity_doc, py::arg("batch"), py::arg("n_kv_heads"),
-             py::arg("tokens"), py::arg("head_dim"), py::kw_only(), py::arg("v_dim") = none,
-             py::arg("layers") = 1, py::arg("dtype") = "f32");
 
   py::class_<Embedding>(module, "Embedding", embedding_doc)
-      .def(py::init([](std::ptrdiff_t vocab_size, std::ptrdiff_t hidden_dim, std::ptrdiff_t max_seq_len,
-                       const std::string& position, double std, std::uint64_t seed) {
-             const EmbeddingOptions options{vocab_size, hidden_dim, max_seq_len, position_named(position),
-                                            std,        seed};
+      .def(py::init([](const py::object& vocab_size, const py::object& hidden_dim,
+                       const py::object& max_seq_len, const py::object& position, const py::object& std,
+                       const py::object& seed) {
+             const EmbeddingOptions options{.vocab_size = integer_of("vocab_size", vocab_size),
+                                            .hidden_dim = integer_of("hidden_dim", hidden_dim),
+                                            .max_seq_len = integer_of("max_seq_len", max_seq_len),
+                                            .position = position_named(position),
+                                            .std = real_of("std", std),
+                                            .seed = unsigned_of("seed", seed)};
              const WithoutGil released;
              return std::make_unique<Embedding>(options);
            }),

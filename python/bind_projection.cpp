@@ -1,6 +1,5 @@
 // Projections under NumPy: split_heads and project_qkv. Types are checked first, then what the docstrings
 // list, in that order.
-#include <pybind11/stl.h>
 #include <rapt/projection.hpp>
 
 #include <memory>
@@ -15,8 +14,9 @@
 namespace rapt::python {
 namespace {
 
-py::array split_heads(const py::object& projected, std::ptrdiff_t num_heads) {
+py::array split_heads(const py::object& projected, const py::object& num_heads_object) {
   const Array array("projected", projected, {Element::f16, Element::f32, Element::f64});
+  const std::ptrdiff_t num_heads = integer_of("num_heads", num_heads_object);
   if (array.ndim() != 3) {
     throw invalid_input("projected: shape " + array.shape_text() +
                         ", expected 3D [batch, tokens, num_heads * head_dim]");
@@ -108,11 +108,13 @@ std::ptrdiff_t head_dim_of(const Weight& weight, const char* heads_name, std::pt
 }
 
 py::tuple project_qkv(const py::object& x_object, const py::object& w_q_object, const py::object& w_k_object,
-                      const py::object& w_v_object, std::ptrdiff_t num_query_heads,
-                      std::ptrdiff_t num_kv_heads) {
+                      const py::object& w_v_object, const py::object& num_query_heads_object,
+                      const py::object& num_kv_heads_object) {
   const Array x("x", x_object);
   const Weight w_q("w_q", w_q_object), w_k("w_k", w_k_object), w_v("w_v", w_v_object);
   for (const Weight* weight : {&w_q, &w_k, &w_v}) weight->require_element_of(x);
+  const std::ptrdiff_t num_query_heads = integer_of("num_query_heads", num_query_heads_object);
+  const std::ptrdiff_t num_kv_heads = integer_of("num_kv_heads", num_kv_heads_object);
   if (x.ndim() != 3)
     throw invalid_input("x: shape " + x.shape_text() + ", expected 3D [batch, tokens, width]");
   if (num_query_heads < 1)
@@ -158,9 +160,10 @@ std::unique_ptr<PackedWeight> pack_weight(const py::object& weight_object, const
 }
 
 py::object forward(const PackedWeight& weights, const py::object& x_object,
-                   std::optional<std::ptrdiff_t> num_heads, const py::object& out_object) {
+                   const py::object& num_heads_object, const py::object& out_object) {
   const Array x("x", x_object, {weights.element()});
   const auto out = optional_array("out", out_object, {weights.element()});
+  const auto num_heads = optional_integer("num_heads", num_heads_object);
   if (num_heads && *num_heads < 1)
     throw invalid_input(quoted("num_heads", *num_heads) + ", expected positive");
   if (num_heads && weights.out_dim() % *num_heads != 0) {

@@ -20,9 +20,7 @@ struct Stages {
 
 // str as UTF-8, bytes as they are, a path as the bytes of its file (OSError when it cannot be read).
 std::string text_of(const py::object& source) {
-  if (py::isinstance<py::bytes>(source)) return source.cast<std::string>();
-  if (py::isinstance<py::str>(source))
-    return source.attr("encode")("utf-8", "surrogateescape").cast<std::string>();
+  if (py::isinstance<py::bytes>(source) || py::isinstance<py::str>(source)) return bytes_of("source", source);
   if (py::hasattr(source, "__fspath__")) {
     return py::module_::import("pathlib").attr("Path")(source).attr("read_bytes")().cast<std::string>();
   }
@@ -40,10 +38,9 @@ py::array matrix(const std::vector<double>& values, std::ptrdiff_t rows, std::pt
   return made.array;
 }
 
-Arithmetic arithmetic_named(const std::string& name) {
-  if (name == "textbook") return Arithmetic::textbook;
-  if (name == "fused") return Arithmetic::fused;
-  throw invalid_input("arithmetic: \"" + name + "\", expected \"textbook\" or \"fused\"");
+Arithmetic arithmetic_named(const py::object& arithmetic) {
+  return choice_of<Arithmetic>("arithmetic", arithmetic,
+                               {{"textbook", Arithmetic::textbook}, {"fused", Arithmetic::fused}});
 }
 
 Stages stages_of(const pipeline::Input& input, const pipeline::Result& result, const std::string& printed) {
@@ -67,14 +64,16 @@ Stages stages_of(const pipeline::Input& input, const pipeline::Result& result, c
           .text = text_object(printed)};
 }
 
-Stages run_stages(const py::object& source, const std::string& arithmetic, bool unbounded) {
+Stages run_stages(const py::object& source, const py::object& arithmetic, const py::object& unbounded) {
   const std::string text = text_of(source);
   const Arithmetic chosen = arithmetic_named(arithmetic);
+  const auto limits =
+      flag_of("unbounded", unbounded) ? pipeline::Limits::unbounded : pipeline::Limits::assignment;
   pipeline::Input input;
   pipeline::Result result;
   std::string printed;
   compute([&] {
-    input = pipeline::parse(text, unbounded ? pipeline::Limits::unbounded : pipeline::Limits::assignment);
+    input = pipeline::parse(text, limits);
     result = pipeline::run(input, chosen);
     static_cast<void>(pipeline::print(input, result, [&](std::string_view chunk) {
       printed.append(chunk);

@@ -12,19 +12,9 @@
 namespace rapt::python {
 namespace {
 
-// Bytes that are not UTF-8 pass through str as lone surrogates, so that no text loses any (as file names do
-// in Python).
-std::string bytes_of(const char* name, py::handle text) {
-  if (py::isinstance<py::bytes>(text)) return text.cast<std::string>();
-  if (!py::isinstance<py::str>(text)) {
-    throw py::type_error(std::string(name) + ": " + Py_TYPE(text.ptr())->tp_name +
-                         " where str or bytes was expected");
-  }
-  return text.attr("encode")("utf-8", "surrogateescape").cast<std::string>();
-}
-
-py::array encode(const py::object& text, bool bos, bool eos) {
-  const std::vector<std::int64_t> ids = rapt::encode(bytes_of("text", text), bos, eos);
+py::array encode(const py::object& text, const py::object& bos, const py::object& eos) {
+  const std::vector<std::int64_t> ids =
+      rapt::encode(bytes_of("text", text), flag_of("bos", bos), flag_of("eos", eos));
   const auto result = new_array<std::int64_t, 1>({std::ssize(ids)});
   std::copy(ids.begin(), ids.end(), result.view.data);
   return result.array;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arrays.hpp"
+#include "scalars.hpp"
 
 namespace rapt::python {
 
@@ -21,13 +22,6 @@ void bind_stages(py::module_& module);
 /// "num_heads 3", for messages.
 inline std::string quoted(const std::string& name, std::ptrdiff_t value) {
   return name + " " + std::to_string(value);
-}
-
-/// "f32" or "f64". ValueError otherwise.
-inline Element real_element_named(const std::string& dtype) {
-  if (dtype == "f32") return Element::f32;
-  if (dtype == "f64") return Element::f64;
-  throw invalid_input("dtype: \"" + dtype + "\", expected \"f32\" or \"f64\"");
 }
 
 }  // namespace rapt::python

@@ -33,7 +33,8 @@ void bind_info(py::module_& module) {
   module.attr("contract_version") = contract_version();
   module.def("info", &info, info_doc);
   py::class_<Threads>(module, "threads", threads_doc)
-      .def(py::init<int>(), "__init__(self, n)\n--\n\nn is at least 1.", py::arg("n"))
+      .def(py::init([](const py::object& n) { return std::make_unique<Threads>(integer_of("n", n)); }),
+           "__init__(self, n)\n--\n\nn is at least 1.", py::arg("n"))
       .def("__enter__",
            [](const py::object& self) {
              self.cast<Threads&>().enter();

@@ -69,7 +69,7 @@ const pid_t home_process = getpid();
 
 }  // namespace
 
-Threads::Threads(int n) : n_(n) {
+Threads::Threads(std::ptrdiff_t n) : n_(static_cast<int>(n)) {
   // Beyond, the system refuses threads while TBB makes them, and TBB does not recover.
   constexpr int most = 1024;
   if (n < 1 || n > most)

@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 
@@ -13,7 +14,7 @@ namespace rapt::python {
 class Threads {
  public:
   /// ValueError when n is not 1 to 1024.
-  explicit Threads(int n);
+  explicit Threads(std::ptrdiff_t n);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -9,7 +9,7 @@ _Real = TypeVar("_Real", np.float32, np.float64)
 _Floats = Union[NDArray[np.float32], NDArray[np.float64]]
 _Bools = NDArray[np.bool_]
 _Integers = Union[NDArray[np.int64], NDArray[np.int32]]
-_Corner = Union[bool, Literal["top_left", "bottom_right"]]
+_Corner = Union[bool, np.bool_, Literal["top_left", "bottom_right"]]
 
 __version__: str
 contract_version: int
@@ -39,7 +39,7 @@ def attention(
     causal: _Corner = False,
     scale: Optional[float] = None,
     window: Optional[int] = None,
-    softcap: float = 0.0,
+    softcap: Optional[float] = 0.0,
     key_mask: Optional[_Bools] = None,
     key_lengths: Optional[NDArray[np.int64]] = None,
     query_mask: Optional[_Bools] = None,
@@ -139,7 +139,7 @@ class KvCache:
         *,
         key_mask: Optional[_Bools] = None,
         scale: Optional[float] = None,
-        softcap: float = 0.0,
+        softcap: Optional[float] = 0.0,
         rope_base: Optional[float] = None,
         rope_interleaved: bool = False,
         out: Optional[NDArray[_Real]] = None,
@@ -150,7 +150,7 @@ class KvCache:
         *,
         query_mask: Optional[_Bools] = None,
         scale: Optional[float] = None,
-        softcap: float = 0.0,
+        softcap: Optional[float] = 0.0,
         rope_base: Optional[float] = None,
         rope_interleaved: bool = False,
         out: Optional[NDArray[_Real]] = None,
