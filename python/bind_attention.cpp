@@ -1,16 +1,12 @@
 // attention(), merge() and alibi_slopes(): rapt/attention.hpp with NumPy arrays.
 #include <rapt/attention.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <string>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "threads.hpp"
-#include "validate.hpp"
 
 namespace rapt::python {
 namespace {
@@ -93,80 +89,33 @@ py::dict report_dict(const AttentionReport& report) {
   return dict;
 }
 
-/// Queries and results have type T, stored keys and values S.
-template <class T, class S>
-struct Inputs {
-  View<const T, 4> q;
-  View<const S, 4> k, v;
-};
-
-template <class T>
-struct Results {
-  NewArray<T, 4> out;
-  std::optional<NewArray<T, 4>> weights, scores;
-  std::optional<NewArray<T, 3>> lse;
-};
-
-template <class T, class S>
-Results<T> new_results(const Inputs<T, S>& inputs, const Wanted& wanted, const std::optional<Array>& out,
-                       const py::object& out_object) {
-  const auto [batch, n_heads, q_len, head_dim] = inputs.q.extents;
-  const std::array pairs{batch, n_heads, q_len, inputs.k.extents[2]};
-  Results<T> results{
-      given_or_new<T, 4>(out, out_object, out_axes, {batch, n_heads, q_len, inputs.v.extents[3]}),
-      {},
-      {},
-      {}};
-  if (wanted.weights) results.weights = new_array<T, 4>(pairs);
-  if (wanted.scores) results.scores = new_array<T, 4>(pairs);
-  if (wanted.lse) results.lse = new_array<T, 3>({batch, n_heads, q_len});
-  return results;
-}
-
-// Throws what attention() would if there were memory for its results. out lies where no array can: nothing is
-// read or written there.
-template <class T, class S>
-void refuse_arguments(const Inputs<T, S>& inputs, const AttentionOptions<T>& options) {
-  View<T, 4> out{
-      .data = reinterpret_cast<T*>(std::intptr_t{1} << 60),
-      .extents = {inputs.q.extents[0], inputs.q.extents[1], inputs.q.extents[2], inputs.v.extents[3]}};
-  std::ptrdiff_t stride = 1;
-  for (std::size_t axis = 4; axis-- > 0;) {
-    out.strides[axis] = stride;
-    if (__builtin_mul_overflow(stride, std::max(out.extents[axis], std::ptrdiff_t{1}), &stride))
-      stride = std::numeric_limits<std::ptrdiff_t>::max();
-  }
-  validate(inputs.q, inputs.k, inputs.v, out, options);
-}
-
+// T: queries and results; S: storage of keys and values.
 template <class T, class S>
 py::object attention_of(const Arguments& arguments, AttentionOptions<T> options, const Wanted& wanted,
                         const py::object& out_object) {
-  const Inputs<T, S> inputs{arguments.q.view<T, 4>(q_axes), arguments.k.view<S, 4>(k_axes),
-                            arguments.v.view<S, 4>(v_axes)};
-  const Results<T> results = [&] {
-    try {
-      return new_results(inputs, wanted, arguments.out, out_object);
-    } catch (const py::error_already_set&) {  // no memory: perhaps because the shapes make no sense
-      refuse_arguments(inputs, options);
-      throw;
-    }
-  }();
-  if (results.weights) options.weights = results.weights->view;
-  if (results.scores) options.scores = results.scores->view;
-  if (results.lse) options.lse = results.lse->view;
+  const auto q = arguments.q.view<T, 4>(q_axes);
+  const auto k = arguments.k.view<S, 4>(k_axes);
+  const auto v = arguments.v.view<S, 4>(v_axes);
+  const auto out = given_or_new<T, 4>(arguments.out, out_object, out_axes,
+                                      {q.extents[0], q.extents[1], q.extents[2], v.extents[3]});
+  const std::array pairs{q.extents[0], q.extents[1], q.extents[2], k.extents[2]};
+  std::optional<NewArray<T, 4>> weights, scores;
+  std::optional<NewArray<T, 3>> lse;
+  if (wanted.weights) options.weights = weights.emplace(new_array<T, 4>(pairs)).view;
+  if (wanted.scores) options.scores = scores.emplace(new_array<T, 4>(pairs)).view;
+  if (wanted.lse) options.lse = lse.emplace(new_array<T, 3>({q.extents[0], q.extents[1], q.extents[2]})).view;
 
   AttentionReport report;
-  compute([&] { report = rapt::attention(inputs.q, inputs.k, inputs.v, results.out.view, options); });
+  compute([&] { report = rapt::attention(q, k, v, out.view, options); });
 
-  if (!wanted.weights && !wanted.scores && !wanted.lse && !wanted.report) return results.out.array;
-  py::list list;
-  list.append(results.out.array);
-  if (results.weights) list.append(results.weights->array);
-  if (results.scores) list.append(results.scores->array);
-  if (results.lse) list.append(results.lse->array);
-  if (wanted.report) list.append(report_dict(report));
-  return py::tuple(list);
+  if (!wanted.weights && !wanted.scores && !wanted.lse && !wanted.report) return out.array;
+  py::list results;
+  results.append(out.array);
+  if (weights) results.append(weights->array);
+  if (scores) results.append(scores->array);
+  if (lse) results.append(lse->array);
+  if (wanted.report) results.append(report_dict(report));
+  return py::tuple(results);
 }
 
 py::object attention(const py::object& q, const py::object& k, const py::object& v, const py::object& causal,
