@@ -121,6 +121,39 @@ TEST_CASE("rapt explain --text makes its own input, standard input is read witho
         std::string::npos);
 }
 
+TEST_CASE("rapt explain: numbers that overflow are nan without a sign, and are not said to sum to 1") {
+  const Scratch scratch;
+  const std::string page = scratch / "page.html";
+  const std::string input = "2 1 0 2\na b\n1 1\n1e308 -1e308\n1e308 1e308 1e308\n";
+  const std::string words = run_rapt({"explain", "--html", page}, {.standard_input = input}).out;
+  const std::string csv = run_rapt({"explain", "--csv"}, {.standard_input = input}).out;
+  const std::string html = read_file(page);
+  for (const std::string& text : {words, csv, html}) {
+    CHECK(text.find("-nan") == std::string::npos);
+    CHECK(text.find("nan") != std::string::npos);
+  }
+  for (const std::string& text : {words, html})
+    CHECK(text.find("to 1, but for 2 rows of nan, whose numbers overflow.") != std::string::npos);
+  CHECK(map_of(html)[1] == std::vector<std::string>{"nan", "nan"});
+  CHECK(run_rapt({"explain", first_case}).out.find("all its shares sum to 1.\n") != std::string::npos);
+}
+
+TEST_CASE("rapt explain: one is not many, and what turns the direction of a terminal is written out") {
+  const std::string one = run_rapt({"explain"}, {.standard_input = "1 1 0 1\na\n1\n1\n1 1 1\n"}).out;
+  CHECK(one.rfind("Row 0 is the prompt.\nA row is a vector of 1 component. ", 0) == 0);
+  const std::string two = run_rapt({"explain"}, {.standard_input = "2 1 0 1\na\n1 1\n1 1\n1 1 1\n"}).out;
+  CHECK(two.rfind("Rows 0 to 1 are the prompt.\n", 0) == 0);
+  CHECK(two.find("There is 1 word, not one for each row") != std::string::npos);
+  const json rows =
+      rows_of({"--text", "a\u202e \u200e \u2066 \u061c \u00a0 \u2030 \U0001f600", "--top", "1"});
+  std::vector<std::string> tokens;
+  for (const json& row : rows) {
+    if (row["kind"] == "prompt") tokens.push_back(row["token"]);
+  }
+  CHECK(tokens == std::vector<std::string>{"a\\xe2\\x80\\xae", "\\xe2\\x80\\x8e", "\\xe2\\x81\\xa6",
+                                           "\\xd8\\x9c", "\u00a0", "\u2030", "\U0001f600"});
+}
+
 TEST_CASE("rapt explain refuses, and tells what it cannot write") {
   for (const std::vector<std::string>& arguments :
        std::initializer_list<std::vector<std::string>>{{"explain", "--top", "0", first_case},
