@@ -128,6 +128,14 @@ TEST_CASE("output that cannot be written: exit status 1 and one line, whatever w
   }
 }
 
+TEST_CASE("a file that may not grow is output that cannot be written") {
+  const Scratch scratch;
+  const Finished finished =
+      run_program("sh", {"-c", "{ ulimit -f 0; " RAPT_BINARY_DIR "/bin/rapt generate 2>&1 >'" +
+                                   scratch / "out" + "'; echo status $?; } | cat"});
+  CHECK(finished.out == "rapt: standard output: cannot be written: File too large\nstatus 1\n");
+}
+
 TEST_CASE("help and version are there for the program and every command, and its examples run") {
   const Scratch scratch;
   const std::string path = "PATH=" RAPT_BINARY_DIR "/bin:/usr/bin:/bin";

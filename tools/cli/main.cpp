@@ -64,7 +64,9 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then a failed write, and told as one
+  // A closed pipe and a file that may not grow are then failed writes, and told as such.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run_program(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -81,5 +83,7 @@ int main(int argc, char** argv) {
     return fail(failed, "not enough memory");
   } catch (const std::length_error&) {
     return fail(failed, "not enough memory");
+  } catch (const std::exception& error) {  // such as a thread that the system does not start
+    return fail(failed, error.what());
   }
 }
