@@ -2,6 +2,7 @@
 #include <rapt/kv_cache.hpp>
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <initializer_list>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -97,7 +98,7 @@ TEST_CASE("rapt capacity: tokens and memory together tell of both") {
   }
 }
 
-TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and still writes the numbers") {
+TEST_CASE("rapt capacity --plot draws with gnuplot, or says beforehand that it cannot") {
   const Scratch scratch;
   const auto plot = [](const std::string& file, const std::vector<std::string>& more,
                        const Setting& setting) {
@@ -107,9 +108,7 @@ TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and sti
   };
   const std::string svg = scratch / "plot.svg", png = scratch / "plot's.png";
   const Finished without = plot(svg, {}, {.environment = {"PATH=/no/such/folder"}});
-  CHECK(without.status == 1);
-  CHECK(without.err.find("gnuplot-nox") != std::string::npos);
-  CHECK(without.out.find("allocated_bytes") != std::string::npos);
+  check_refused(without, 1, "rapt: --plot: gnuplot is missing, install the package gnuplot-nox");
   if (run_program("gnuplot", {"--version"}).status != 0) {
     std::cout << "skipped: needs gnuplot-nox" << std::endl;
     return;
@@ -136,7 +135,11 @@ TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and sti
     INFO(edge[0] << " " << edge[1]);
     CHECK(plot(png, edge, {}).status == 0);
   }
-  CHECK(plot("/no/such/folder/plot.svg", {}, {}).status == 1);
+  check_refused(plot("/no/such/folder/plot.svg", {}, {}), 1,
+                "rapt: /no/such/folder/plot.svg: cannot be written: ");
+  std::ofstream(svg) << "kept";
+  CHECK(plot(svg, {}, {.output = svg}).status == 2);
+  CHECK(read_file(svg) == "kept");
 }
 
 TEST_CASE("rapt capacity: models by name, table and CSV") {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iostream>
@@ -168,6 +169,31 @@ TEST_CASE("rapt explain refuses, and tells what it cannot write") {
                 "rapt: /no/such/folder/page.html: cannot be written: ");
   check_refused(run_rapt({"explain", first_case}, {.closed_pipe = true}), 1,
                 "rapt: standard output: cannot be written: ");
+}
+
+TEST_CASE("rapt explain --html goes to a file of its own, never over its input or its other output") {
+  const Scratch scratch;
+  const std::string input = scratch / "input", link = scratch / "link", out = scratch / "out";
+  const std::string text = read_file(first_case);
+  std::ofstream(input) << text;
+  std::filesystem::create_hard_link(input, link);
+  const std::string told = "rapt: --html: expected a file of its own, got '";
+  check_refused(run_rapt({"explain", "--html", input, input}), 2, told + input + "', which is the input\n");
+  check_refused(run_rapt({"explain", "--html", link, input}), 2, told + link + "', which is the input\n");
+  const auto shell = [&](const std::string& line) {
+    return run_program("sh",
+                       {"-c", "cd '" + scratch / "" + "' && " RAPT_BINARY_DIR "/bin/rapt explain " + line});
+  };
+  check_refused(shell("--html input <input"), 2, told + "input', which is the input\n");
+  check_refused(shell("--html input - <input"), 2, told + "input', which is the input\n");
+  CHECK(read_file(input) == text);
+  check_refused(shell("--html - input"), 2, "rapt: --html: expected the name of a file, got '-'\n");
+  CHECK_FALSE(std::filesystem::exists(scratch / "-"));
+  check_refused(shell("--html /dev/stdout input >out"), 2, told + "/dev/stdout', which is standard output\n");
+  check_refused(shell("--html out input >>out"), 2, told + "out', which is standard output\n");
+  CHECK(read_file(out).empty());
+  CHECK(shell("--html /dev/null input >/dev/null").status == 0);
+  CHECK(shell("--html out input && rm out").status == 0);
 }
 
 TEST_CASE("rapt explain --html: cells are the weights, hidden ones marked, words escaped, nothing fetched") {

@@ -149,6 +149,7 @@ void print(const CapacityQuestion& question, Format format) {
 
 void capacity(const CapacityOptions& options) {
   const CapacityQuestion question = question_of(options);
+  if (!options.plot.empty()) check_plot(options.plot);
   print(question, options.format);
   if (!options.plot.empty()) draw(options.plot, plot_commands(question, options.plot));
 }

@@ -116,6 +116,11 @@ std::string in_words(const Reading& reading, std::size_t top) {
 }
 
 void explain(const ExplainOptions& options) {
+  if (!options.html.empty()) {
+    check_output_file("--html", options.html);
+    if (options.text.empty())
+      check_not_input("--html", options.html, options.file == "-" ? "" : options.file);
+  }
   const Reading reading(input_of(options));
   if (!options.html.empty()) write_file(options.html, page(reading));
   switch (options.format) {

@@ -221,7 +221,8 @@ std::string stages(const Reading& reading) {
                                            of("V: what each row gives", result.v, d)) +
          stage("Stage 3: attention scores",
                of("Q K<sup>T</sup> / &radic;d; -inf is hidden", result.scores, n)) +
-         stage("Stage 4: attention weights", of("The share that each row gives to each key", result.weights, n)) +
+         stage("Stage 4: attention weights",
+               of("The share that each row gives to each key", result.weights, n)) +
          stage("Stage 5: attention output", of("The values, mixed by the weights", result.output, d)) +
          stage("Stage 6: generated outputs", g == 0 ? "<p>There are none.</p>" : generated);
 }
