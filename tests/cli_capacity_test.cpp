@@ -177,6 +177,28 @@ TEST_CASE("rapt capacity refuses what it cannot count") {
     INFO(arguments[0] << " " << arguments[1]);
     check_refused(run_rapt(all), 2, "rapt: ");
   }
+  const std::string shape = "rapt: a cache of 32 layers, ",
+                    most = " is more than 9223372036854775807 bytes\n";
+  check_refused(run_rapt({"capacity", "--head-dim", "1000000000000000"}), 2,
+                shape +
+                    "1 sequence, 32 heads of keys and values, head dim 1000000000000000, v dim "
+                    "1000000000000000 and 4096 tokens" +
+                    most);
+  for (const char* what : {"--tokens", "--memory"}) {
+    check_refused(run_rapt({"capacity", "--batch", "100000000000000", what, "1"}), 2,
+                  shape +
+                      "100000000000000 sequences, 32 heads of keys and values, head dim 128, v dim 128 and 1 "
+                      "token" +
+                      most);
+  }
+  check_refused(run_rapt({"capacity", "--batch", "1000000000000", "--tokens", "1"}), 2,
+                shape + "1000000000000 sequences, ");
+  check_refused(run_rapt({"capacity", "--memory", "9223372036854775808"}), 2,
+                "rapt: --memory: expected a size below 8 EiB");
+  CHECK(run_rapt({"capacity", "--memory", "9223372036854775807"}).status == 0);
+  // 2^54 + 2 = 6 x 3002399751580331; the nearest double is less.
+  CHECK(rows_of({"--memory", "18014398509481986", "--layers", "1", "--heads", "1", "--head-dim", "1",
+                 "--v-dim", "2", "--dtype", "f16"})[0]["tokens"] == 3002399751580331);
   check_refused(run_rapt({"capacity"}, {.closed_pipe = true}), 1,
                 "rapt: standard output: cannot be written: ");
 }

@@ -45,6 +45,13 @@ TEST_CASE("rapt run --stages prints those only, in their order") {
   CHECK(finished.status == 0);
   CHECK((finished.out == part("Stage 2", "Stage 3") + part("Stage 6", "")));
   CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
+  CHECK((run({"run", "--stages", "2", "--stages", "6", case_file}).out == finished.out));
+  for (const std::string list : {",", "2,,", "2,", ",2", "", "7", "0", "26", "2, 6", "2;6", "-1", "1,x"}) {
+    check_refused(run({"run", "--stages", list, case_file}), 2,
+                  "rapt: --stages: expected stages from 1 to 6 such as 2,6, got '" + list + "'\n");
+  }
+  check_refused(run({"run", "--threads", "", case_file}), 2,
+                "rapt: --threads: expected a number from 1 to 1024, got ''\n");
 }
 
 TEST_CASE("rapt run --arithmetic chooses, and textbook is the default") {
@@ -52,7 +59,10 @@ TEST_CASE("rapt run --arithmetic chooses, and textbook is the default") {
   CHECK(fused.status == 0);
   CHECK(fused.out.find("Dot products computed: 140\n") != std::string::npos);
   CHECK((run({"run", "--arithmetic", "textbook", case_file}).out == run({"run", case_file}).out));
-  check_refused(run({"run", "--arithmetic", "exact", case_file}), 2, "rapt: --arithmetic: ");
+  for (const std::string name : {"TEXTBOOK", "0", "1", ""}) {
+    check_refused(run({"run", "--arithmetic", name, case_file}), 2,
+                  "rapt: --arithmetic: expected one of textbook, fused, got '" + name + "'\n");
+  }
 }
 
 TEST_CASE("unbounded: --unbounded lifts the limits of the assignment") {
