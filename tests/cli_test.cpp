@@ -121,6 +121,8 @@ TEST_CASE("bad options and files: exit status 2 and one line") {
     check_refused(run(arguments), 2, "rapt: ");
   }
   check_refused(run({"nothing"}), 2, "rapt: The following argument was not expected: nothing");
+  check_refused(run({"run", "no\x1b[1m\u202esuch\u00e9"}), 2,
+                "rapt: no\\x1b[1m\\xe2\\x80\\xaesuch\u00e9: cannot be read: ");
   check_refused(run({}), 2, "rapt: A subcommand is required");
   check_refused(run({"run", case_file}, {.environment = {"RAPT_ISA=mmx"}}), 2,
                 "rapt: RAPT_ISA: unknown ISA 'mmx', expected one of ");

@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "plot.hpp"
 #include "streams.hpp"
+#include "table.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ int fail(int status, const std::string& what) {
   std::string line = "rapt: ";
   for (const char c : what) line += c == '\n' || c == '\r' ? ' ' : c;
   while (line.back() == ' ') line.pop_back();
-  line += '\n';
+  line = rapt::cli::printable(line) + '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
   return status;
 }
