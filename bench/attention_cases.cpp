@@ -145,7 +145,7 @@ class AttentionCase : public Case {
     return "";
   }
 
-  /// With FMA the bits are the definition's. Without, both keep the bound of engine/README.md against the
+  /// With FMA the bits are the definition's. Without, both keep the bound of props/README.md against the
   /// exact value, so they are within twice that of each other: here |v| < 1, and the products of a score
   /// summed are at most sqrt(d).
   T allowed_error(Size keys) const {

@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <set>
+#include <sstream>
 
 #include "case.hpp"
 #include "yardstick.hpp"
@@ -119,6 +121,14 @@ Case* case_for(const std::string& name, const Path& path, const Shape& shape, st
   return subject.get();
 }
 
+/// The values of one option as they are typed.
+template <class Values>
+std::string list(const Values& values) {
+  std::ostringstream text;
+  for (const auto& value : values) text << (text.tellp() > 0 ? "," : "") << value;
+  return text.str();
+}
+
 void register_all(const Options& options) {
   std::set<std::string> names;
   for (const Shape& shape : shapes_of(options)) {
@@ -138,6 +148,19 @@ void register_all(const Options& options) {
       benchmark::RegisterBenchmark(name.c_str(), run);
     }
   }
+  if (names.empty()) {
+    throw CLI::ValidationError("no path has a case of --n " + list(options.n) + " --dtype " +
+                               list(options.dtype) + " --arithmetic " + list(options.arithmetic) +
+                               ": bf16 and f16 need --arithmetic fused, and textbook --n of at most 4096");
+  }
+}
+
+/// Whether all that was written arrived.
+bool output_is_whole() {
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  std::fputs("bench_attention: standard output: cannot be written\n", stderr);
+  return false;
 }
 
 int main(int argc, char** argv) {
@@ -159,14 +182,15 @@ int main(int argc, char** argv) {
     register_all(options);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
-    return 0;
+    return output_is_whole() ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "bench_attention: %s\n", error.what());
     return 2;
   }
-  benchmark::RunSpecifiedBenchmarks();
+  const std::size_t chosen = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  return any_wrong ? 1 : 0;
+  if (chosen == 0) return 2;  // of a filter that chooses none Google Benchmark has told
+  return output_is_whole() && !any_wrong ? 0 : 1;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class Comparison {
     }
   }
 
-  /// Both are attention: each is within the bound of engine/README.md of the exact value (|v| < 1, |q k|
+  /// Both are attention: each is within the bound of props/README.md of the exact value (|v| < 1, |q k|
   /// summed at most sqrt(d)), with sums as long as the row in OpenBLAS's case.
   bool agree() const {
     const double d = static_cast<double>(shape_.d), n = static_cast<double>(shape_.n);

@@ -2,6 +2,7 @@
 #include <rapt/kv_cache.hpp>
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <initializer_list>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -97,7 +98,7 @@ TEST_CASE("rapt capacity: tokens and memory together tell of both") {
   }
 }
 
-TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and still writes the numbers") {
+TEST_CASE("rapt capacity --plot draws with gnuplot, or says beforehand that it cannot") {
   const Scratch scratch;
   const auto plot = [](const std::string& file, const std::vector<std::string>& more,
                        const Setting& setting) {
@@ -107,9 +108,7 @@ TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and sti
   };
   const std::string svg = scratch / "plot.svg", png = scratch / "plot's.png";
   const Finished without = plot(svg, {}, {.environment = {"PATH=/no/such/folder"}});
-  CHECK(without.status == 1);
-  CHECK(without.err.find("gnuplot-nox") != std::string::npos);
-  CHECK(without.out.find("allocated_bytes") != std::string::npos);
+  check_refused(without, 1, "rapt: --plot: gnuplot is missing, install the package gnuplot-nox");
   if (run_program("gnuplot", {"--version"}).status != 0) {
     std::cout << "skipped: needs gnuplot-nox" << std::endl;
     return;
@@ -136,7 +135,11 @@ TEST_CASE("rapt capacity --plot draws with gnuplot, or names the package and sti
     INFO(edge[0] << " " << edge[1]);
     CHECK(plot(png, edge, {}).status == 0);
   }
-  CHECK(plot("/no/such/folder/plot.svg", {}, {}).status == 1);
+  check_refused(plot("/no/such/folder/plot.svg", {}, {}), 1,
+                "rapt: /no/such/folder/plot.svg: cannot be written: ");
+  std::ofstream(svg) << "kept";
+  CHECK(plot(svg, {}, {.output = svg}).status == 2);
+  CHECK(read_file(svg) == "kept");
 }
 
 TEST_CASE("rapt capacity: models by name, table and CSV") {
@@ -174,6 +177,28 @@ TEST_CASE("rapt capacity refuses what it cannot count") {
     INFO(arguments[0] << " " << arguments[1]);
     check_refused(run_rapt(all), 2, "rapt: ");
   }
+  const std::string shape = "rapt: a cache of 32 layers, ",
+                    most = " is more than 9223372036854775807 bytes\n";
+  check_refused(run_rapt({"capacity", "--head-dim", "1000000000000000"}), 2,
+                shape +
+                    "1 sequence, 32 heads of keys and values, head dim 1000000000000000, v dim "
+                    "1000000000000000 and 4096 tokens" +
+                    most);
+  for (const char* what : {"--tokens", "--memory"}) {
+    check_refused(run_rapt({"capacity", "--batch", "100000000000000", what, "1"}), 2,
+                  shape +
+                      "100000000000000 sequences, 32 heads of keys and values, head dim 128, v dim 128 and 1 "
+                      "token" +
+                      most);
+  }
+  check_refused(run_rapt({"capacity", "--batch", "1000000000000", "--tokens", "1"}), 2,
+                shape + "1000000000000 sequences, ");
+  check_refused(run_rapt({"capacity", "--memory", "9223372036854775808"}), 2,
+                "rapt: --memory: expected a size below 8 EiB");
+  CHECK(run_rapt({"capacity", "--memory", "9223372036854775807"}).status == 0);
+  // 2^54 + 2 = 6 x 3002399751580331; the nearest double is less.
+  CHECK(rows_of({"--memory", "18014398509481986", "--layers", "1", "--heads", "1", "--head-dim", "1",
+                 "--v-dim", "2", "--dtype", "f16"})[0]["tokens"] == 3002399751580331);
   check_refused(run_rapt({"capacity"}, {.closed_pipe = true}), 1,
                 "rapt: standard output: cannot be written: ");
 }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iostream>
@@ -121,6 +122,39 @@ TEST_CASE("rapt explain --text makes its own input, standard input is read witho
         std::string::npos);
 }
 
+TEST_CASE("rapt explain: numbers that overflow are nan without a sign, and are not said to sum to 1") {
+  const Scratch scratch;
+  const std::string page = scratch / "page.html";
+  const std::string input = "2 1 0 2\na b\n1 1\n1e308 -1e308\n1e308 1e308 1e308\n";
+  const std::string words = run_rapt({"explain", "--html", page}, {.standard_input = input}).out;
+  const std::string csv = run_rapt({"explain", "--csv"}, {.standard_input = input}).out;
+  const std::string html = read_file(page);
+  for (const std::string& text : {words, csv, html}) {
+    CHECK(text.find("-nan") == std::string::npos);
+    CHECK(text.find("nan") != std::string::npos);
+  }
+  for (const std::string& text : {words, html})
+    CHECK(text.find("to 1, but for 2 rows of nan, whose numbers overflow.") != std::string::npos);
+  CHECK(map_of(html)[1] == std::vector<std::string>{"nan", "nan"});
+  CHECK(run_rapt({"explain", first_case}).out.find("all its shares sum to 1.\n") != std::string::npos);
+}
+
+TEST_CASE("rapt explain: one is not many, and what turns the direction of a terminal is written out") {
+  const std::string one = run_rapt({"explain"}, {.standard_input = "1 1 0 1\na\n1\n1\n1 1 1\n"}).out;
+  CHECK(one.rfind("Row 0 is the prompt.\nA row is a vector of 1 component. ", 0) == 0);
+  const std::string two = run_rapt({"explain"}, {.standard_input = "2 1 0 1\na\n1 1\n1 1\n1 1 1\n"}).out;
+  CHECK(two.rfind("Rows 0 to 1 are the prompt.\n", 0) == 0);
+  CHECK(two.find("There is 1 word, not one for each row") != std::string::npos);
+  const json rows =
+      rows_of({"--text", "a\u202e \u200e \u2066 \u061c \u00a0 \u2030 \U0001f600", "--top", "1"});
+  std::vector<std::string> tokens;
+  for (const json& row : rows) {
+    if (row["kind"] == "prompt") tokens.push_back(row["token"]);
+  }
+  CHECK(tokens == std::vector<std::string>{"a\\xe2\\x80\\xae", "\\xe2\\x80\\x8e", "\\xe2\\x81\\xa6",
+                                           "\\xd8\\x9c", "\u00a0", "\u2030", "\U0001f600"});
+}
+
 TEST_CASE("rapt explain refuses, and tells what it cannot write") {
   for (const std::vector<std::string>& arguments :
        std::initializer_list<std::vector<std::string>>{{"explain", "--top", "0", first_case},
@@ -135,6 +169,31 @@ TEST_CASE("rapt explain refuses, and tells what it cannot write") {
                 "rapt: /no/such/folder/page.html: cannot be written: ");
   check_refused(run_rapt({"explain", first_case}, {.closed_pipe = true}), 1,
                 "rapt: standard output: cannot be written: ");
+}
+
+TEST_CASE("rapt explain --html goes to a file of its own, never over its input or its other output") {
+  const Scratch scratch;
+  const std::string input = scratch / "input", link = scratch / "link", out = scratch / "out";
+  const std::string text = read_file(first_case);
+  std::ofstream(input) << text;
+  std::filesystem::create_hard_link(input, link);
+  const std::string told = "rapt: --html: expected a file of its own, got '";
+  check_refused(run_rapt({"explain", "--html", input, input}), 2, told + input + "', which is the input\n");
+  check_refused(run_rapt({"explain", "--html", link, input}), 2, told + link + "', which is the input\n");
+  const auto shell = [&](const std::string& line) {
+    return run_program("sh",
+                       {"-c", "cd '" + scratch / "" + "' && " RAPT_BINARY_DIR "/bin/rapt explain " + line});
+  };
+  check_refused(shell("--html input <input"), 2, told + "input', which is the input\n");
+  check_refused(shell("--html input - <input"), 2, told + "input', which is the input\n");
+  CHECK(read_file(input) == text);
+  check_refused(shell("--html - input"), 2, "rapt: --html: expected the name of a file, got '-'\n");
+  CHECK_FALSE(std::filesystem::exists(scratch / "-"));
+  check_refused(shell("--html /dev/stdout input >out"), 2, told + "/dev/stdout', which is standard output\n");
+  check_refused(shell("--html out input >>out"), 2, told + "out', which is standard output\n");
+  CHECK(read_file(out).empty());
+  CHECK(shell("--html /dev/null input >/dev/null").status == 0);
+  CHECK(shell("--html out input && rm out").status == 0);
 }
 
 TEST_CASE("rapt explain --html: cells are the weights, hidden ones marked, words escaped, nothing fetched") {

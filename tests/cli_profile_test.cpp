@@ -104,13 +104,11 @@ TEST_CASE("rapt profile: an interrupt and a used up budget leave what was measur
   CHECK(json::parse(late.out).is_array());
 }
 
-TEST_CASE("rapt profile --plot draws with gnuplot, or names the package and still writes the numbers") {
+TEST_CASE("rapt profile --plot draws with gnuplot, or says beforehand that it cannot") {
   const Scratch scratch;
   const std::string path = scratch / "plot.svg";
   const Finished without = run_rapt(quick({"--plot", path}), {.environment = {"PATH=/no/such/folder"}});
-  CHECK(without.status == 1);
-  CHECK(without.err.find("gnuplot-nox") != std::string::npos);
-  CHECK(without.out.find("predicted") != std::string::npos);
+  check_refused(without, 1, "rapt: --plot: gnuplot is missing, install the package gnuplot-nox");
   if (run_program("gnuplot", {"--version"}).status != 0) {
     std::cout << "skipped: needs gnuplot-nox" << std::endl;
     return;
@@ -120,7 +118,10 @@ TEST_CASE("rapt profile --plot draws with gnuplot, or names the package and stil
   CHECK(read_file(path).find("stage 2 projection") != std::string::npos);
   CHECK(run_rapt(quick({"--plot", png})).status == 0);
   CHECK(read_file(png).rfind("\x89PNG", 0) == 0);
-  CHECK(run_rapt(quick({"--plot", "/no/such/folder/plot.svg"})).status == 1);
+  check_refused(run_rapt(quick({"--plot", "/no/such/folder/plot.svg"})), 1,
+                "rapt: /no/such/folder/plot.svg: cannot be written: ");
+  std::filesystem::create_directory(scratch / "folder.svg");
+  check_refused(run_rapt(quick({"--plot", scratch / "folder.svg"})), 1, "rapt: " + scratch / "folder.svg");
   // A name is no command of gnuplot's, and a disk that is full is noticed.
   const std::string planted = scratch / "planted", full = scratch / "full.svg";
   run_rapt(quick({"--plot", "x'\nsystem(\"touch " + planted + "\")\n#.svg"}));

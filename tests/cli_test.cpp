@@ -45,6 +45,13 @@ TEST_CASE("rapt run --stages prints those only, in their order") {
   CHECK(finished.status == 0);
   CHECK((finished.out == part("Stage 2", "Stage 3") + part("Stage 6", "")));
   CHECK((run({"run", case_file, "--stages=1"}).out == part("Stage 1", "Stage 2")));
+  CHECK((run({"run", "--stages", "2", "--stages", "6", case_file}).out == finished.out));
+  for (const std::string list : {",", "2,,", "2,", ",2", "", "7", "0", "26", "2, 6", "2;6", "-1", "1,x"}) {
+    check_refused(run({"run", "--stages", list, case_file}), 2,
+                  "rapt: --stages: expected stages from 1 to 6 such as 2,6, got '" + list + "'\n");
+  }
+  check_refused(run({"run", "--threads", "", case_file}), 2,
+                "rapt: --threads: expected a number from 1 to 1024, got ''\n");
 }
 
 TEST_CASE("rapt run --arithmetic chooses, and textbook is the default") {
@@ -52,7 +59,10 @@ TEST_CASE("rapt run --arithmetic chooses, and textbook is the default") {
   CHECK(fused.status == 0);
   CHECK(fused.out.find("Dot products computed: 140\n") != std::string::npos);
   CHECK((run({"run", "--arithmetic", "textbook", case_file}).out == run({"run", case_file}).out));
-  check_refused(run({"run", "--arithmetic", "exact", case_file}), 2, "rapt: --arithmetic: ");
+  for (const std::string name : {"TEXTBOOK", "0", "1", ""}) {
+    check_refused(run({"run", "--arithmetic", name, case_file}), 2,
+                  "rapt: --arithmetic: expected one of textbook, fused, got '" + name + "'\n");
+  }
 }
 
 TEST_CASE("unbounded: --unbounded lifts the limits of the assignment") {
@@ -111,6 +121,8 @@ TEST_CASE("bad options and files: exit status 2 and one line") {
     check_refused(run(arguments), 2, "rapt: ");
   }
   check_refused(run({"nothing"}), 2, "rapt: The following argument was not expected: nothing");
+  check_refused(run({"run", "no\x1b[1m\u202esuch\u00e9"}), 2,
+                "rapt: no\\x1b[1m\\xe2\\x80\\xaesuch\u00e9: cannot be read: ");
   check_refused(run({}), 2, "rapt: A subcommand is required");
   check_refused(run({"run", case_file}, {.environment = {"RAPT_ISA=mmx"}}), 2,
                 "rapt: RAPT_ISA: unknown ISA 'mmx', expected one of ");
@@ -126,6 +138,14 @@ TEST_CASE("output that cannot be written: exit status 1 and one line, whatever w
       check_refused(run(arguments, {.output = "/dev/full"}), 1, "rapt: standard output: cannot be written: ");
     }
   }
+}
+
+TEST_CASE("a file that may not grow is output that cannot be written") {
+  const Scratch scratch;
+  const Finished finished =
+      run_program("sh", {"-c", "{ ulimit -f 0; " RAPT_BINARY_DIR "/bin/rapt generate 2>&1 >'" +
+                                   scratch / "out" + "'; echo status $?; } | cat"});
+  CHECK(finished.out == "rapt: standard output: cannot be written: File too large\nstatus 1\n");
 }
 
 TEST_CASE("help and version are there for the program and every command, and its examples run") {

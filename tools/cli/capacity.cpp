@@ -48,11 +48,17 @@ Size parse_memory(const std::string& text) {
       {"TB", 1e12},    {"PB", 1e15},    {"EB", 1e18},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
       {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}, {"EiB", 0x1p60}};
   double number = 0;
+  Size whole = 0, bytes = 0;
   const char* const end = text.data() + text.size();
   const auto [after, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const char* unit = after;
   while (unit != end && *unit == ' ') ++unit;
   const auto found = units.find(std::string(unit, end));
+  // A double has no place for every whole number.
+  const auto digits = std::from_chars(text.data(), end, whole);
+  if (digits.ec == std::errc{} && digits.ptr == after && found != units.end() && whole >= 0 &&
+      !__builtin_mul_overflow(whole, static_cast<Size>(found->second), &bytes))
+    return bytes;
   if (error != std::errc{} || found == units.end() || !(number >= 0) || number * found->second >= 0x1p63) {
     throw CLI::ValidationError(
         "--memory", "expected a size below 8 EiB such as 24GiB, 1.5GB or 4096, got '" + text + "'");
@@ -125,8 +131,8 @@ Table table_of(const CapacityQuestion& question) {
 }
 
 std::string heading(const CapacityQuestion& question) {
-  const std::string what = question.tokens ? fmt::format("{} tokens", *question.tokens)
-                                           : "as many tokens as fit " + question.memory_words;
+  const std::string what =
+      question.tokens ? counted(*question.tokens, "token") : "as many tokens as fit " + question.memory_words;
   return fmt::format("KV cache: {} of {}\n\n", shape_in_words(question), what);
 }
 
@@ -149,6 +155,7 @@ void print(const CapacityQuestion& question, Format format) {
 
 void capacity(const CapacityOptions& options) {
   const CapacityQuestion question = question_of(options);
+  if (!options.plot.empty()) check_plot(options.plot);
   print(question, options.format);
   if (!options.plot.empty()) draw(options.plot, plot_commands(question, options.plot));
 }
@@ -167,7 +174,7 @@ void add_capacity(CLI::App& app) {
   std::transform(models.begin(), models.end(), names.begin(), [](const Model& model) { return model.name; });
   command
       ->add_option("--model", options->model, "A known shape (default llama-3-8b), which the options change")
-      ->check(wordless(CLI::IsMember(names)))
+      ->check(one_of(names))
       ->type_name("NAME");
   size("--layers", options->layers, "Layers");
   size("--heads", options->heads, "Query heads");
@@ -176,7 +183,7 @@ void add_capacity(CLI::App& app) {
   size("--head-dim", options->head_dim, "Elements of a key");
   size("--v-dim", options->v_dim, "Elements of a value (default: those of a key)");
   command->add_option("--dtype", options->dtype, "What an element is stored as (default: the model's)")
-      ->check(wordless(CLI::IsMember(std::vector<std::string>{"f64", "f32", "bf16", "f16"})))
+      ->check(one_of({"f64", "f32", "bf16", "f16"}))
       ->type_name("f64|f32|bf16|f16");
   size("--batch", options->batch, "Sequences (default 1)");
   size("--tokens", options->tokens, "Tokens of each sequence (default 4096, unless --memory is given)");

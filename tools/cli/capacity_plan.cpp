@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <rapt/error.hpp>
 
+#include <limits>
 #include <map>
 #include <new>
+
+#include "table.hpp"
 
 namespace rapt::cli {
 namespace {
@@ -28,9 +31,9 @@ const std::map<std::string, Dtype>& dtypes() {
 std::string shape_in_words(const CapacityQuestion& question) {
   const std::string values =
       question.v_dim == question.head_dim ? "" : fmt::format(" (values {})", question.v_dim);
-  return fmt::format("{} layers, {} heads ({} of keys and values), head dim {}{}, {}, {} sequence{}",
-                     question.layers, question.heads, question.kv_heads, question.head_dim, values,
-                     question.dtype, question.batch, question.batch == 1 ? "" : "s");
+  return fmt::format("{}, {} ({} of keys and values), head dim {}{}, {}, {}",
+                     counted(question.layers, "layer"), counted(question.heads, "head"), question.kv_heads,
+                     question.head_dim, values, question.dtype, counted(question.batch, "sequence"));
 }
 
 Plan::Plan(const CapacityQuestion& question, const char* kind, Size kv_heads)
@@ -50,10 +53,21 @@ Plan::Plan(const CapacityQuestion& question, const char* kind, Size kv_heads)
              .window = std::nullopt,
              .dtype = dtypes().at(question.dtype).cache} {}
 
+void Plan::refuse(Size tokens) const {
+  throw invalid_input(fmt::format(
+      "a cache of {}, {}, {} of keys and values, head dim {}, v dim {} and {} is more than {} bytes",
+      counted(shape_.layers, "layer"), counted(shape_.batch, "sequence"), counted(shape_.n_kv_heads, "head"),
+      shape_.head_dim, *shape_.v_dim, counted(tokens, "token"), std::numeric_limits<Size>::max()));
+}
+
 Size Plan::payload(Size tokens) const {
   KvShape shape = shape_;
   shape.tokens = tokens;
-  return kv_capacity(shape);
+  try {
+    return kv_capacity(shape);
+  } catch (const invalid_input&) {
+    refuse(tokens);
+  }
 }
 
 Size Plan::allocated(Size tokens) const {
@@ -64,9 +78,9 @@ Size Plan::allocated(Size tokens) const {
   try {
     if (!__builtin_mul_overflow(kv_cache_bytes(cache), shape_.layers, &bytes)) return bytes;
   } catch (const std::bad_alloc&) {
-    // One layer's do not.
+    // One layer's do not fit 64 bits.
   }
-  throw invalid_input("tokens: the bytes of " + std::to_string(tokens) + " do not fit 64 bits");
+  refuse(tokens);
 }
 
 bool Plan::fits(Size tokens, Size bytes) const {
@@ -77,7 +91,7 @@ bool Plan::fits(Size tokens, Size bytes) const {
   }
 }
 
-Size Plan::payload_tokens(Size bytes) const { return kv_tokens_that_fit(shape_, bytes); }
+Size Plan::payload_tokens(Size bytes) const { return bytes / payload(1); }
 
 Size Plan::allocated_tokens(Size bytes) const {
   // What is allocated is at least the payload, so no more tokens than those fit.

@@ -33,6 +33,7 @@ class Plan {
   const char* kind() const noexcept { return kind_; }  // MHA, GQA or MQA
   std::ptrdiff_t kv_heads() const noexcept { return shape_.n_kv_heads; }
 
+  /// Throws invalid_input when it does not fit 64 bits.
   std::ptrdiff_t payload(std::ptrdiff_t tokens) const;
   /// What a KvCache for each layer allocates. Throws invalid_input when that does not fit 64 bits.
   std::ptrdiff_t allocated(std::ptrdiff_t tokens) const;
@@ -43,6 +44,9 @@ class Plan {
   std::ptrdiff_t allocated_tokens(std::ptrdiff_t bytes) const;
 
  private:
+  /// Throws invalid_input: so many tokens do not fit 64 bits.
+  [[noreturn]] void refuse(std::ptrdiff_t tokens) const;
+
   const char* kind_;
   KvShape shape_;
   KvCacheOptions cache_;

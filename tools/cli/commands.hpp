@@ -5,9 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rapt::cli {
 
@@ -26,13 +29,6 @@ inline void add_manual(CLI::App& command, const std::string& notes,
   command.footer([text] { return text; });
 }
 
-/// A check whose range the option's own words say in the help.
-template <class Check>
-Check wordless(Check check) {
-  check.description("");
-  return check;
-}
-
 /// A check: a number from least to most. Of what was typed; a number too large for its type is not cut to
 /// fit, and NaN is in no range.
 template <class Number>
@@ -42,8 +38,16 @@ auto in_range(Number least, Number most) {
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
     if (error == std::errc{} && end == last && value >= least && value <= most) return "";
-    return "Value " + text + " not in range " + CLI::detail::to_string(least) + " to " +
-           CLI::detail::to_string(most);
+    return "expected a number from " + CLI::detail::to_string(least) + " to " + CLI::detail::to_string(most) +
+           ", got '" + text + "'";
+  };
+}
+
+/// A check: one of these names.
+inline auto one_of(std::vector<std::string> names) {
+  return [names = std::move(names)](const std::string& text) -> std::string {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+    return "expected one of " + CLI::detail::join(names, ", ") + ", got '" + text + "'";
   };
 }
 

@@ -85,10 +85,10 @@ std::string looks_in_words(const Reading& reading, std::size_t row, std::size_t 
       rest += weight;
     } else {
       line +=
-          fmt::format("{}{} {:.3f}", rank > 0 ? ", " : "", key == row ? "itself" : reading.name(key), weight);
+          (rank > 0 ? ", " : "") + (key == row ? "itself" : reading.name(key)) + " " + three_decimals(weight);
     }
   }
-  if (looks.size() > top) line += fmt::format(", and {} more {:.3f}", looks.size() - top, rest);
+  if (looks.size() > top) line += fmt::format(", and {} more {}", looks.size() - top, three_decimals(rest));
   return line;
 }
 
@@ -97,7 +97,8 @@ std::string in_words(const Reading& reading, std::size_t top) {
   std::string text =
       reading.summary() + "\n" +
       "Each token looks at itself and at tokens before it, never at later ones or at padding.\n"
-      "The number is the share of its attention that goes there; all its shares sum to 1.\n";
+      "The number is the share of its attention that goes there; all its shares sum to " +
+      reading.sum_in_words() + ".\n";
   text += '\n';
   Table table{.columns = {"row", "token", "sees", "looks at"}, .rows = {}};
   for (std::size_t row = 0; row < reading.size(); ++row) {
@@ -115,6 +116,11 @@ std::string in_words(const Reading& reading, std::size_t top) {
 }
 
 void explain(const ExplainOptions& options) {
+  if (!options.html.empty()) {
+    check_output_file("--html", options.html);
+    if (options.text.empty())
+      check_not_input("--html", options.html, options.file == "-" ? "" : options.file);
+  }
   const Reading reading(input_of(options));
   if (!options.html.empty()) write_file(options.html, page(reading));
   switch (options.format) {

@@ -108,8 +108,9 @@ class HeatMap {
   std::string header(const char* scope, std::size_t block) const {
     const std::size_t first = block * step_;
     const bool padding = step_ == 1 && reading_.token(first).kind == TokenKind::padding;
-    const std::string name =
-        step_ == 1 ? reading_.name(first) : fmt::format("rows {} to {}", first, end(block) - 1);
+    const std::string name = step_ == 1                ? reading_.name(first)
+                             : first + 1 == end(block) ? fmt::format("row {}", first)
+                                                       : fmt::format("rows {} to {}", first, end(block) - 1);
     const std::string number = block % labelled_blocks == 0 ? fmt::format("{}", first) : "";
     return fmt::format("<th scope=\"{}\"{} data-name=\"{}\"><span>{}</span></th>", scope,
                        padding ? " class=\"padding\"" : "", escaped(name),
@@ -124,7 +125,8 @@ class HeatMap {
         const Sight sight = reading_.sight(row, key);
         seen = seen || sight == Sight::seen;
         later = later || sight == Sight::later;
-        most = std::max(most, reading_.weight(row, key));
+        const double weight = reading_.weight(row, key);
+        if (std::isnan(weight) || weight > most) most = weight;  // NaN stays
       }
     }
     const std::string tab = row_block == 0 && key_block == 0 ? "0" : "-1";
@@ -132,8 +134,9 @@ class HeatMap {
       return fmt::format("<td class=\"{}\" tabindex=\"{}\" aria-label=\"{}\"></td>",
                          later ? "later" : "padding", tab, later ? "later" : "padding");
     }
-    return fmt::format("<td{} tabindex=\"{}\" style=\"--w:{:.3f}\">{:.3f}</td>",
-                       most > 0.65 ? " class=\"strong\"" : "", tab, ink(most), most);
+    return fmt::format("<td{} tabindex=\"{}\" style=\"--w:{:.3f}\">{}</td>",
+                       most > 0.65 ? " class=\"strong\"" : "", tab, std::isnan(most) ? 0 : ink(most),
+                       three_decimals(most));
   }
 
   const Reading& reading_;
@@ -150,8 +153,8 @@ std::string looks_table(const Reading& reading) {
     std::string text = reading.token(row).kind == TokenKind::padding ? "nothing: it is padding" : "";
     for (std::size_t rank = 0; rank < std::min(top, looks.size()); ++rank) {
       const std::size_t key = looks[rank].key;
-      text += fmt::format("{}{} {:.3f}", rank > 0 ? ", " : "", key == row ? "itself" : reading.name(key),
-                          looks[rank].weight);
+      text += (rank > 0 ? ", " : "") + (key == row ? "itself" : reading.name(key)) + " " +
+              three_decimals(looks[rank].weight);
     }
     if (looks.size() > top) text += fmt::format(", and {} more", looks.size() - top);
     html +=
@@ -178,8 +181,7 @@ std::string matrix(const Reading& reading, const std::string& title, std::span<c
     for (std::size_t c = 0; c < shown_columns; ++c) {
       const double value = values[r * columns + c];
       const double printed = std::abs(value) < 0.0005 ? 0.0 : value;
-      html +=
-          std::isfinite(value) ? fmt::format("<td>{:.3f}</td>", printed) : fmt::format("<td>{}</td>", value);
+      html += "<td>" + three_decimals(printed) + "</td>";
     }
     html += "</tr>\n";
   }
@@ -189,9 +191,9 @@ std::string matrix(const Reading& reading, const std::string& title, std::span<c
 std::string vocabulary_table(const pipeline::Result& result) {
   const std::size_t all = result.vocabulary.size(), shown = std::min(all, most_cells_a_side);
   std::string html = fmt::format(
-      "<p>The {} different words in byte order; each is the unit vector of its place.</p>"
+      "<p>The {} in byte order; each is the unit vector of its place.</p>"
       "<table class=\"rows\"><thead><tr><th>word</th><th>the 1 is at</th></tr></thead><tbody>",
-      all);
+      counted(static_cast<std::int64_t>(all), "different word"));
   for (std::size_t i = 0; i < shown; ++i) {
     html += fmt::format("<tr><th scope=\"row\">{}</th><td>{} of {}</td></tr>\n",
                         escaped(printable(result.vocabulary[i])), i, all);
@@ -219,7 +221,8 @@ std::string stages(const Reading& reading) {
                                            of("V: what each row gives", result.v, d)) +
          stage("Stage 3: attention scores",
                of("Q K<sup>T</sup> / &radic;d; -inf is hidden", result.scores, n)) +
-         stage("Stage 4: attention weights", of("Each row sums to 1", result.weights, n)) +
+         stage("Stage 4: attention weights",
+               of("The share that each row gives to each key", result.weights, n)) +
          stage("Stage 5: attention output", of("The values, mixed by the weights", result.output, d)) +
          stage("Stage 6: generated outputs", g == 0 ? "<p>There are none.</p>" : generated);
 }
@@ -237,7 +240,8 @@ std::string page(const Reading& reading) {
   html +=
       "<p>" + escaped(reading.summary()) +
       "</p><p>Each row of the map is a token; along it, the share of its attention that goes to each token "
-      "before it and to itself. A row sums to 1.</p>";
+      "before it and to itself. A row sums to " +
+      reading.sum_in_words() + ".</p>";
   html += "<p class=\"soft\">Point at a cell, or reach the map with Tab and move with the arrow keys.</p>";
   html += HeatMap(reading).html();
   html += "<div id=\"told\" role=\"status\" aria-live=\"polite\">A cell is read out here.</div>";

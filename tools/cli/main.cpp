@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "plot.hpp"
 #include "streams.hpp"
+#include "table.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ int fail(int status, const std::string& what) {
   std::string line = "rapt: ";
   for (const char c : what) line += c == '\n' || c == '\r' ? ' ' : c;
   while (line.back() == ' ') line.pop_back();
-  line += '\n';
+  line = rapt::cli::printable(line) + '\n';
   std::fwrite(line.data(), 1, line.size(), stderr);
   return status;
 }
@@ -64,7 +65,9 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then a failed write, and told as one
+  // A closed pipe and a file that may not grow are then failed writes, and told as such.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run_program(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -81,5 +84,7 @@ int main(int argc, char** argv) {
     return fail(failed, "not enough memory");
   } catch (const std::length_error&) {
     return fail(failed, "not enough memory");
+  } catch (const std::exception& error) {  // such as a thread that the system does not start
+    return fail(failed, error.what());
   }
 }

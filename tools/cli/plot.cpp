@@ -80,6 +80,25 @@ pid_t start_gnuplot(int commands, int picture) {
   return child;
 }
 
+/// What gnuplot draws.
+std::string picture_of(const std::string& commands) {
+  const Descriptor input(file_of(commands));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw failure("no pipe");
+  const Descriptor output(ends[0]);
+  pid_t child = 0;
+  {
+    const Descriptor its_end(ends[1]);
+    child = start_gnuplot(input.get(), ends[1]);
+  }
+  std::string picture = read_all(output.get());
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw plot_failure("gnuplot could not draw it");
+  return picture;
+}
+
 }  // namespace
 
 void add_plot(CLI::App& command, std::string& file, const std::string& help) {
@@ -100,25 +119,14 @@ std::string plot_beginning(const std::string& file, int width, int height) {
       svg ? "svg" : "pngcairo", width, height, svg ? 11 : 9, svg ? " background 'white'" : "");
 }
 
+void check_plot(const std::string& file) {
+  check_output_file("--plot", file);
+  picture_of(plot_beginning(file, 100, 100));
+}
+
 void draw(const std::string& file, const std::string& commands) {
-  std::string picture;
-  int status = 0;
-  {
-    const Descriptor input(file_of(commands));
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw failure("no pipe");
-    const Descriptor output(ends[0]);
-    pid_t child = 0;
-    {
-      const Descriptor its_end(ends[1]);
-      child = start_gnuplot(input.get(), ends[1]);
-    }
-    picture = read_all(output.get());
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty())
-    throw plot_failure("gnuplot could not draw it");
+  const std::string picture = picture_of(commands);
+  if (picture.empty()) throw plot_failure("gnuplot could not draw it");
   write_file(file, picture);
 }
 

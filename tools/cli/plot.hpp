@@ -25,6 +25,9 @@ std::string plot_beginning(const std::string& file, int width, int height);
 /// Of lines and points, told apart on white.
 inline constexpr std::array<const char*, 4> plot_colours{"#1d4ed8", "#b45309", "#047857", "#7e22ce"};
 
+/// Asks before work begins whether gnuplot runs and the file can be made. Throws as draw, and invalid_input.
+void check_plot(const std::string& file);
+
 /// Has gnuplot draw and writes the file; the name is never part of a command. Throws plot_failure, which
 /// names the Debian package where the program is missing, or output_failure.
 void draw(const std::string& file, const std::string& commands);

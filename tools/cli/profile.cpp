@@ -168,6 +168,7 @@ void print(const std::vector<Curve>& curves, const ProfileOptions& options) {
 }
 
 void profile(const ProfileOptions& options) {
+  if (!options.plot.empty()) check_plot(options.plot);
   // The second one ends the program as ever.
   std::signal(SIGINT, [](int) {
     interrupted = 1;

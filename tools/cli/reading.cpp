@@ -1,6 +1,7 @@
 #include "reading.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "table.hpp"
@@ -43,15 +44,26 @@ std::string Reading::name(std::size_t row) const {
 
 std::string Reading::summary() const {
   const std::string last = std::to_string(input_.n - 1);
-  std::string text = "Rows 0 to " + last + " are the prompt";
-  if (padding_ > 0) text += ", " + std::to_string(padding_) + " of them padding";
+  std::string text = input_.n == 1 ? "Row 0 is the prompt" : "Rows 0 to " + last + " are the prompt";
+  if (padding_ > 0)
+    text += input_.n == 1 ? ", padding" : ", " + std::to_string(padding_) + " of them padding";
   if (input_.g == 1) text += "; Gen 0 was generated after it";
   if (input_.g > 1) text += "; Gen 0 to Gen " + std::to_string(input_.g - 1) + " were generated after it";
-  text += ".\nA row is a vector of " + std::to_string(input_.d) + " components. ";
+  text += ".\nA row is a vector of " + counted(input_.d, "component") + ". ";
   if (has_word_for_each_row())
     return text + name(static_cast<std::size_t>(input_.n) - 1) + " is the word of row " + last + ".";
-  return text + "There are " + std::to_string(input_.text_len()) +
-         " words, not one for each row of the prompt, so rows go by number.";
+  return text + (input_.text_len() == 1 ? "There is " : "There are ") + counted(input_.text_len(), "word") +
+         ", not one for each row of the prompt, so rows go by number.";
+}
+
+std::string Reading::sum_in_words() const {
+  std::int64_t without = 0;
+  for (std::size_t row = 0; row < size(); ++row) {
+    const double* const weights = weights_.data() + row * size();
+    without += std::any_of(weights, weights + row + 1, [](double weight) { return std::isnan(weight); });
+  }
+  if (without == 0) return "1";
+  return "1, but for " + counted(without, "row") + " of nan, whose numbers overflow";
 }
 
 Sight Reading::sight(std::size_t row, std::size_t key) const {

@@ -44,6 +44,9 @@ class Reading {
   Sight sight(std::size_t row, std::size_t key) const;
   double weight(std::size_t row, std::size_t key) const { return weights_[row * size() + key]; }
 
+  /// What rows of weights sum to, for a sentence: 1, and which have no sum.
+  std::string sum_in_words() const;
+
   /// Every key that the row sees, the greatest weight first, and the nearer key first among equals.
   std::vector<Look> looks(std::size_t row) const;
   std::size_t padding() const noexcept { return padding_; }

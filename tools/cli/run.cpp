@@ -3,7 +3,6 @@
 #include <tbb/task_arena.h>
 #include <rapt/pipeline.hpp>
 
-#include <map>
 #include <memory>
 
 #include "commands.hpp"
@@ -14,20 +13,36 @@ namespace {
 
 struct RunOptions {
   std::string file;
-  Arithmetic arithmetic = Arithmetic::textbook;
+  std::string arithmetic = "textbook";
   bool unbounded = false;
   int threads = 0;
-  std::vector<int> stages;
+  std::vector<std::string> stages;  // each a LIST
 };
+
+/// "2,6"; nothing when it is no such list.
+std::vector<int> stages_in(const std::string& list) {
+  std::vector<int> stages;
+  for (std::size_t at = 0; at <= list.size(); at += 2) {
+    const int stage = at < list.size() ? list[at] - '0' : 0;
+    const bool ends_well = at + 1 >= list.size() || list[at + 1] == ',';
+    if (stage < 1 || stage > pipeline::Stages::count || !ends_well) return {};
+    stages.push_back(stage);
+    if (at + 1 == list.size()) break;
+  }
+  return stages;
+}
 
 void compute_and_print(const RunOptions& options) {
   InputFile file(options.file == "-" ? "" : options.file);
   const auto source = [&](char* buffer, std::size_t size) { return file.read(buffer, size); };
   const pipeline::Input input =
       pipeline::parse(source, options.unbounded ? pipeline::Limits::unbounded : pipeline::Limits::assignment);
-  const pipeline::Result result = pipeline::run(input, options.arithmetic);
+  const pipeline::Result result =
+      pipeline::run(input, options.arithmetic == "fused" ? Arithmetic::fused : Arithmetic::textbook);
   auto stages = options.stages.empty() ? pipeline::Stages::all() : pipeline::Stages::none();
-  for (const int stage : options.stages) stages = stages.with(stage);
+  for (const std::string& list : options.stages) {
+    for (const int stage : stages_in(list)) stages = stages.with(stage);
+  }
   const auto sink = [](std::string_view chunk) { return write_output(chunk), true; };
   static_cast<void>(pipeline::print(input, result, sink, stages));  // the sink throws its failures
 }
@@ -49,21 +64,20 @@ void add_run(CLI::App& app) {
   command->add_option("FILE", options->file, "The text; standard input when absent or -")
       ->check(not_empty)
       ->type_name("");
-  static const std::map<std::string, Arithmetic> arithmetics{{"textbook", Arithmetic::textbook},
-                                                             {"fused", Arithmetic::fused}};
   command
       ->add_option("--arithmetic", options->arithmetic,
                    "textbook (default): the bits of the plain loops; fused: the engine's own, faster")
-      ->transform(wordless(CLI::CheckedTransformer(arithmetics)))
+      ->check(one_of({"textbook", "fused"}))
       ->type_name("textbook|fused");
   command->add_flag("--unbounded", options->unbounded, "Lift the limits on n, d, g and text_len");
   command->add_option("--threads", options->threads, "Threads to use, 1 to 1024 (default: the cores)")
       ->check(in_range(1, 1024))
       ->type_name("N");
   command->add_option("--stages", options->stages, "Print only these of the stages 1 to 6, such as 2,6")
-      ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(in_range(1, pipeline::Stages::count))
+      ->check([](const std::string& list) {
+        return stages_in(list).empty() ? "expected stages from 1 to 6 such as 2,6, got '" + list + "'" : "";
+      })
       ->type_name("LIST");
   add_manual(*command, input_manual,
              {"rapt generate --seed 1 > input.txt", "rapt run input.txt",

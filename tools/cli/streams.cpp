@@ -1,9 +1,12 @@
 #include "streams.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <rapt/error.hpp>
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 namespace rapt::cli {
@@ -39,6 +42,25 @@ void write_all(int descriptor, const std::string& name, std::string_view text) {
   }
 }
 
+/// Whether both are one place that keeps or passes on what is written. A device such as /dev/null may be
+/// both.
+bool same_place(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && !S_ISCHR(a.st_mode);
+}
+
+/// Whether there is such a file, or could be. A link to nothing is left to the attempt.
+bool can_be_made(const std::string& name) {
+  struct stat found {};
+  if (stat(name.c_str(), &found) == 0) {
+    if (S_ISDIR(found.st_mode)) errno = EISDIR;
+    return !S_ISDIR(found.st_mode) && access(name.c_str(), W_OK) == 0;
+  }
+  if (errno != ENOENT) return false;
+  if (lstat(name.c_str(), &found) == 0) return true;
+  const std::string folder = std::filesystem::path(name).parent_path().string();
+  return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+}
+
 }  // namespace
 
 void write_output(std::string_view text) { write_all(STDOUT_FILENO, "standard output", text); }
@@ -53,6 +75,24 @@ void write_file(const std::string& name, std::string_view text) {
     throw;
   }
   if (close(descriptor) != 0 && errno != EINTR) throw output_failure{errno, name};
+}
+
+void check_output_file(const std::string& option, const std::string& name) {
+  if (name == "-") throw invalid_input(option + ": expected the name of a file, got '-'");
+  struct stat file {
+  }, output{};
+  if (stat(name.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 && same_place(file, output))
+    throw invalid_input(option + ": expected a file of its own, got '" + name +
+                        "', which is standard output");
+  if (!can_be_made(name)) throw output_failure{errno, name};
+}
+
+void check_not_input(const std::string& option, const std::string& name, const std::string& input) {
+  struct stat file {
+  }, read{};
+  const int found = input.empty() ? fstat(STDIN_FILENO, &read) : stat(input.c_str(), &read);
+  if (found == 0 && stat(name.c_str(), &file) == 0 && same_place(file, read))
+    throw invalid_input(option + ": expected a file of its own, got '" + name + "', which is the input");
 }
 
 void close_output() {

@@ -42,6 +42,13 @@ void write_output(std::string_view text);
 /// Makes a file of the text, in place of what is there. Throws output_failure.
 void write_file(const std::string& name, std::string_view text);
 
+/// Asks before work begins whether the file that an option names can be made, and is one that nothing else
+/// goes to: not `-`, and not what standard output is. Throws invalid_input or output_failure.
+void check_output_file(const std::string& option, const std::string& name);
+
+/// The same of what is read: a file, or standard input where the name is empty. Throws invalid_input.
+void check_not_input(const std::string& option, const std::string& name, const std::string& input);
+
 /// Closes standard output: the last moment at which a file system can tell that it lost something. Throws
 /// output_failure.
 void close_output();

@@ -13,7 +13,11 @@ namespace {
 
 bool is_text(const Cell& cell) { return std::holds_alternative<std::string>(cell.value); }
 
+/// Drops the sign of a NaN.
+double unsigned_nan(double value) { return std::isnan(value) ? std::abs(value) : value; }
+
 std::string plain(const Cell& cell) {
+  if (const auto* number = std::get_if<double>(&cell.value)) return fmt::format("{}", unsigned_nan(*number));
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, cell.value);
 }
 
@@ -45,10 +49,19 @@ std::size_t sequence_length(std::string_view bytes) {
   return length;
 }
 
-bool is_control(std::string_view sequence) {
+/// The code point of a valid sequence.
+char32_t code_point(std::string_view sequence) {
   const auto first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return first < 0x20 || first == 0x7F;
-  return first == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;
+  if (sequence.size() == 1) return first;
+  char32_t point = first & (0xFFU >> (sequence.size() + 1));
+  for (const char c : sequence.substr(1)) point = point << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+  return point;
+}
+
+/// C0, DEL, C1, and what turns the direction of the text around it.
+bool is_control(char32_t point) {
+  return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x61C || point == 0x200E ||
+         point == 0x200F || (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
 }
 
 }  // namespace
@@ -113,7 +126,7 @@ std::string printable(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t length = sequence_length(bytes);
     const std::string_view sequence = bytes.substr(0, std::max<std::size_t>(length, 1));
-    if (length > 0 && !is_control(sequence)) {
+    if (length > 0 && !is_control(code_point(sequence))) {
       text += sequence;
     } else {
       for (const char c : sequence) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -121,6 +134,12 @@ std::string printable(std::string_view bytes) {
     bytes.remove_prefix(sequence.size());
   }
   return text;
+}
+
+std::string three_decimals(double value) { return fmt::format("{:.3f}", unsigned_nan(value)); }
+
+std::string counted(std::int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string shown_bytes(std::int64_t bytes) {

@@ -40,8 +40,15 @@ std::string to_json(const Table& table);
 /// --csv and --json, which exclude each other.
 void add_formats(CLI::App& command, Format& format);
 
-/// Bytes as UTF-8 that can be shown anywhere: control characters and what is no UTF-8 become \xNN.
+/// Bytes as UTF-8 that can be shown anywhere: control characters, those of direction too, and what is no
+/// UTF-8 become \xNN.
 std::string printable(std::string_view bytes);
+
+/// A number with three decimals. NaN has no sign: which one it gets is the machine's.
+std::string three_decimals(double value);
+
+/// "1 token", "2 tokens".
+std::string counted(std::int64_t count, const std::string& what);
 
 /// "1.5 MiB"; bytes below a KiB are written in full.
 std::string shown_bytes(std::int64_t bytes);
