@@ -79,8 +79,8 @@ void write_file(const std::string& name, std::string_view text) {
 
 void check_output_file(const std::string& option, const std::string& name) {
   if (name == "-") throw invalid_input(option + ": expected the name of a file, got '-'");
-  struct stat file {
-  }, output{};
+  struct stat file {};
+  struct stat output {};
   if (stat(name.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 && same_place(file, output))
     throw invalid_input(option + ": expected a file of its own, got '" + name +
                         "', which is standard output");
@@ -88,8 +88,8 @@ void check_output_file(const std::string& option, const std::string& name) {
 }
 
 void check_not_input(const std::string& option, const std::string& name, const std::string& input) {
-  struct stat file {
-  }, read{};
+  struct stat file {};
+  struct stat read {};
   const int found = input.empty() ? fstat(STDIN_FILENO, &read) : stat(input.c_str(), &read);
   if (found == 0 && stat(name.c_str(), &file) == 0 && same_place(file, read))
     throw invalid_input(option + ": expected a file of its own, got '" + name + "', which is the input");
