@@ -8,7 +8,6 @@
 #include <exception>
 #include <iostream>
 #include <set>
-#include <sstream>
 
 #include "case.hpp"
 #include "yardstick.hpp"
@@ -121,14 +120,6 @@ Case* case_for(const std::string& name, const Path& path, const Shape& shape, st
   return subject.get();
 }
 
-/// The values of one option as they are typed.
-template <class Values>
-std::string list(const Values& values) {
-  std::ostringstream text;
-  for (const auto& value : values) text << (text.tellp() > 0 ? "," : "") << value;
-  return text.str();
-}
-
 void register_all(const Options& options) {
   std::set<std::string> names;
   for (const Shape& shape : shapes_of(options)) {
@@ -149,8 +140,9 @@ void register_all(const Options& options) {
     }
   }
   if (names.empty()) {
-    throw CLI::ValidationError("no path has a case of --n " + list(options.n) + " --dtype " +
-                               list(options.dtype) + " --arithmetic " + list(options.arithmetic) +
+    throw CLI::ValidationError("no path has a case of --n " + CLI::detail::join(options.n) + " --dtype " +
+                               CLI::detail::join(options.dtype) + " --arithmetic " +
+                               CLI::detail::join(options.arithmetic) +
                                ": bf16 and f16 need --arithmetic fused, and textbook --n of at most 4096");
   }
 }

@@ -90,7 +90,7 @@ RAPT_INLINE Batch<T, Arch> broadcast(T value) noexcept {
 }
 
 /// Vector v of one step of a panel, from storage: T itself, or bf16 and f16 widened exactly. The two vectors
-/// of bf16 are interleaved (see AttendArgs), so that each takes one operation.
+/// of bf16 are interleaved (panel_column), so that each takes one operation.
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> load_widened(const T* step, int v) noexcept {
   return load<Arch>(step + v * width<T, Arch>);
