@@ -24,26 +24,28 @@ RAPT_INLINE void pack_elements(const PackArgs<T, S>& args, Size first_column, Si
   }
 }
 
-/// One whole panel whose columns lie side by side in the source: a copy of NV vectors a step.
+/// The first panels of a source whose columns lie side by side, all of one step before the next: the source
+/// is read from end to end, which caches see coming.
 template <class T, class Arch>
-RAPT_INLINE void pack_rows(const PackArgs<T, T>& args, Size first_column, T* panel) noexcept {
+RAPT_INLINE void pack_rows(const PackArgs<T, T>& args, Size panels) noexcept {
   for (Size s = 0; s < args.steps; ++s) {
-    const T* row =
-        args.source + (args.step_index != nullptr ? args.step_index[s] : s) * args.step_stride + first_column;
+    const T* row = args.source + (args.step_index != nullptr ? args.step_index[s] : s) * args.step_stride;
+    T* to = args.panels + s * NR<T, Arch>;
+    for (Size p = 0; p < panels; ++p, row += NR<T, Arch>, to += args.panel_stride) {
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) {
-      simd::store(panel + s * NR<T, Arch> + v * width<T, Arch>, simd::load<Arch>(row + v * width<T, Arch>));
+      for (int v = 0; v < NV; ++v)
+        simd::store(to + v * width<T, Arch>, simd::load<Arch>(row + v * width<T, Arch>));
     }
   }
 }
 
 /// One whole panel whose steps lie side by side in the source (K: a column is a key, its components are
 /// contiguous). 16-byte pieces of `width` keys are transposed in registers, since a scalar transpose costs 6
-/// % of a causal head at T = 512.
+/// % of a causal head at T = 512. The keys of the next panel are asked for meanwhile.
 template <class T, class Arch>
 RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, T* panel) noexcept {
   constexpr Size w = width<T, Arch>;
-  constexpr Size piece = 16 / static_cast<Size>(sizeof(T));
+  constexpr Size piece = 16 / static_cast<Size>(sizeof(T)), line = 64 / static_cast<Size>(sizeof(T));
   const Size whole = args.steps - args.steps % piece;
 #pragma GCC unroll 1
   for (int v = 0; v < NV; ++v) {
@@ -58,6 +60,9 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
     }
 #pragma GCC unroll 1
     for (Size s = 0; s < whole; s += piece) {
+      if (s % line == 0) {
+        for (Size c = 0; c < w; ++c) __builtin_prefetch(key[c] + NR<T, Arch> * args.column_stride + s);
+      }
       Batch<T, Arch> out[piece];
       simd::transpose_pieces<T, Arch>(key, s, out);
 #pragma GCC unroll 4
@@ -70,14 +75,18 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
 /// 16-bit storage is widened element by element: it is read once here and reused from the panels.
 template <class T, class Arch, class S>
 void pack(const PackArgs<T, S>& args) noexcept {
-  for (Size column = 0; column < args.columns; column += NR<T, Arch>) {
+  Size column = 0;
+  if constexpr (std::is_same_v<T, S>) {
+    if (args.column_stride == 1 && args.column_index == nullptr) {
+      const Size panels = args.columns / NR<T, Arch>;
+      pack_rows<T, Arch>(args, panels);
+      column = panels * NR<T, Arch>;
+    }
+  }
+  for (; column < args.columns; column += NR<T, Arch>) {
     T* panel = args.panels + column / NR<T, Arch> * args.panel_stride;
     if constexpr (std::is_same_v<T, S>) {
       if (column + NR<T, Arch> <= args.columns) {
-        if (args.column_stride == 1 && args.column_index == nullptr) {
-          pack_rows<T, Arch>(args, column, panel);
-          continue;
-        }
         if (args.step_stride == 1 && args.step_index == nullptr) {
           pack_transposed<T, Arch>(args, column, panel);
           continue;
