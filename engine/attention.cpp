@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention_ahead.hpp"
 #include "dispatch.hpp"
 #include "float_mode.hpp"
 #include "row_block.hpp"
@@ -42,6 +43,7 @@ class AttentionRun {
     // Of a few rows, packing K and V is most of the work.
     slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
                           2 * pairs * dims + moved_element_flop * keys * dims);
+    wave_ = std::min(plan_.wave * slots_, call.shape.heads());
   }
 
   Size scratch_bytes() {
@@ -78,7 +80,7 @@ class AttentionRun {
   void carve(Carver& memory) {
     row_blocks_.clear(), key_blocks_.clear(), partials_.clear();
     for (Size slot = 0; slot < slots_; ++slot) row_blocks_.emplace_back(call_, capacity(), memory);
-    const Size packed = plan_.schedule == Schedule::packed ? plan_.wave * most_blocks_ : slots_;
+    const Size packed = plan_.schedule == Schedule::packed ? wave_ * most_blocks_ : slots_;
     for (Size block = 0; block < packed; ++block)
       key_blocks_.push_back(memory.take<T>(key_block_elements(call_)));
     if (plan_.schedule != Schedule::split) return;
@@ -90,18 +92,16 @@ class AttentionRun {
   /// A wave of KV heads at a time: pack all their blocks, then attend from all their row blocks.
   void run_packed() {
     const Size heads = call_.shape.heads();
-    for (Size first = 0; first < heads; first += plan_.wave) {
-      const Size wave = std::min(plan_.wave, heads - first);
+    for (Size first = 0; first < heads; first += wave_) {
+      const Size wave = std::min(wave_, heads - first);
       run_items(wave * most_blocks_, slots_, [&](Size, Size item) {
         const Size head = first + item / most_blocks_, block = blocks(head).begin + item % most_blocks_;
         if (block < blocks(head).end) pack(head, block, memory_of(item / most_blocks_, block, head));
       });
       run_items(wave * plan_.row_blocks, slots_, [&](Size slot, Size item) {
         const Size head = first + item / plan_.row_blocks;
-        // From the end: the last rows of a causal head see the most keys, and the block that is not full sees
-        // the fewest.
-        const Size end = call_.shape.rows() - item % plan_.row_blocks * plan_.row_block;
-        attend_rows(slot, head, end, [&](Size block) {
+        row_blocks_[static_cast<std::size_t>(slot)].ask_for(memory_behind(first, wave, item));
+        attend_rows(slot, head, first_row(item), end_row(item), [&](Size block) {
           return packed_block(call_, memory_of(item / plan_.row_blocks, block, head));
         });
       });
@@ -111,8 +111,8 @@ class AttentionRun {
   /// One item a KV head, each block packed where it is used.
   void run_streamed() {
     run_items(call_.shape.heads(), slots_, [&](Size slot, Size head) {
-      row_blocks_[static_cast<std::size_t>(slot)].ask_for(memory_of_head(head + slots_));
-      attend_rows(slot, head, call_.shape.rows(), [&](Size block) { return stream(head, block, slot); });
+      row_blocks_[static_cast<std::size_t>(slot)].ask_for(memory_of_head(call_, head + slots_));
+      attend_rows(slot, head, 0, call_.shape.rows(), [&](Size block) { return stream(head, block, slot); });
     });
   }
 
@@ -126,11 +126,11 @@ class AttentionRun {
           Rows::clear_state(partial, capacity());
           const Size block = blocks(head).begin + part;
           if (block >= blocks(head).end) return;
-          Rows& rows = gathered(slot, head, call_.shape.rows());
+          Rows& rows = gathered(slot, head, 0, call_.shape.rows());
           rows.attend(block, stream(head, block, slot), partial);
         },
         [&](Size slot, Size head) {
-          Rows& rows = gathered(slot, head, call_.shape.rows());
+          Rows& rows = gathered(slot, head, 0, call_.shape.rows());
           rows.prefill();
           for (Size part = 0; part < most_blocks_; ++part)
             rows.fold(partials_[static_cast<std::size_t>(head * most_blocks_ + part)]);
@@ -138,11 +138,17 @@ class AttentionRun {
         });
   }
 
-  /// The row block that ends before row `end`, from its first keys to its last. keys(block) gives a packed
-  /// block.
+  /// The rows of an item. From the end of a head: the last rows of a causal head see the most keys, and the
+  /// block that is not full sees the fewest.
+  Size end_row(Size item) const noexcept {
+    return call_.shape.rows() - item % plan_.row_blocks * plan_.row_block;
+  }
+  Size first_row(Size item) const noexcept { return std::max(end_row(item) - plan_.row_block, Size{0}); }
+
+  /// Rows [first, end) of a head, from their first keys to their last. keys(block) gives a packed block.
   template <class Keys>
-  void attend_rows(Size slot, Size head, Size end, Keys&& keys) noexcept {
-    Rows& rows = gathered(slot, head, end);
+  void attend_rows(Size slot, Size head, Size first, Size end, Keys&& keys) noexcept {
+    Rows& rows = gathered(slot, head, first, end);
     rows.prefill();
     const Offered offered = rows.offered();
     for (Size block = offered.begin / block_keys; block * block_keys < offered.end; ++block)
@@ -150,32 +156,23 @@ class AttentionRun {
     rows.finish();
   }
 
-  Rows& gathered(Size slot, Size head, Size end) noexcept {
+  Rows& gathered(Size slot, Size head, Size first, Size end) noexcept {
     Rows& rows = row_blocks_[static_cast<std::size_t>(slot)];
-    rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads,
-                std::max(end - plan_.row_block, Size{0}), end);
+    rows.gather(head / call_.shape.n_kv_heads, head % call_.shape.n_kv_heads, first, end);
     return rows;
   }
 
-  /// What a head reads and writes, where each array is one run of memory and all of it leaves room in L2.
-  kernels::Ahead memory_of_head(Size head) const noexcept {
-    constexpr Size most_bytes = 1 << 18, page = 4096;
-    const AttentionShape& shape = call_.shape;
+  /// What comes behind an item of a wave: the rows that its slot is likely to take next, and a share of the
+  /// keys and values that are packed after the wave.
+  kernels::Ahead memory_behind(Size first, Size wave, Size item) const noexcept {
     kernels::Ahead ahead;
-    const double elements =
-        static_cast<double>(shape.q_len + shape.kv_len) * static_cast<double>(shape.head_dim + shape.v_dim);
-    if (head >= shape.heads() || shape.group_size() != 1 || elements * sizeof(T) > most_bytes) return ahead;
-    const auto add = [&](const auto& view) {
-      if (view.strides[3] != 1 || view.strides[2] != view.extents[3]) return;
-      const auto* first = &view(head / shape.n_kv_heads, head % shape.n_kv_heads, 0, 0);
-      const auto* const at = reinterpret_cast<const char*>(first);
-      const Size bytes = view.extents[2] * view.extents[3] * static_cast<Size>(sizeof(*first));
-      ahead.runs[--ahead.next] = {at, bytes};
-      // A line a page at once, so that addresses are translated side by side: each translation by itself
-      // holds the products up.
-      for (Size offset = 0; offset < bytes; offset += page) __builtin_prefetch(at + offset);
-    };
-    add(call_.out), add(call_.q), add(call_.v), add(call_.k);
+    const Size next = first * plan_.row_blocks + item + slots_;
+    if (next / plan_.row_blocks < call_.shape.heads())
+      ask_for_queries(ahead, call_, next / plan_.row_blocks, first_row(next), end_row(next));
+    const Size head = first + wave + item / plan_.row_blocks, share = item % plan_.row_blocks;
+    if (head < call_.shape.heads())
+      ask_for_keys(ahead, call_, head, call_.shape.kv_len * share / plan_.row_blocks,
+                   call_.shape.kv_len * (share + 1) / plan_.row_blocks);
     return ahead;
   }
 
@@ -210,8 +207,9 @@ class AttentionRun {
   Size most_blocks_ = 0;
   AttentionPlan plan_{};
   Size slots_ = 1;
+  Size wave_ = 1;                               // KV heads packed together
   std::vector<Rows> row_blocks_;                // [slots]
-  std::vector<T*> key_blocks_;                  // packed: [wave][most_blocks]; else [slots]
+  std::vector<T*> key_blocks_;                  // packed: [wave_][most_blocks]; else [slots]
   std::vector<kernels::RowState<T>> partials_;  // split: [heads][most_blocks]
   Size* parts_left_ = nullptr;                  // split: [heads]
 };
