@@ -84,9 +84,9 @@ RAPT_INLINE void add_steps(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
                            Size steps, Ask ask) noexcept {
   Size s = 0;
 #pragma GCC unroll 1
-  for (; s + turn <= steps; s += turn) {
-#pragma GCC unroll 4
-    for (Size i = 0; i < turn; ++i) {
+  for (; s + turn<R> <= steps; s += turn<R>) {
+#pragma GCC unroll 8
+    for (Size i = 0; i < turn<R>; ++i) {
       ask.step(i);
       tile_step<Step>(acc, a, a_stride, b, s + i);
     }
@@ -148,7 +148,7 @@ RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
                                Size steps, Ahead& ahead) noexcept {
   if constexpr (R == MR && V == vectors_at_once<R>) {
     using Ask = AskAhead<T, Arch>;
-    if (const char* at = ahead.take(steps / turn * Ask::lines * Ask::line); at != nullptr) {
+    if (const char* at = ahead.take(steps / turn<R> * Ask::lines * Ask::line); at != nullptr) {
       add_steps<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
       return;
     }
