@@ -47,6 +47,7 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
   constexpr Size w = width<T, Arch>;
   constexpr Size piece = 16 / static_cast<Size>(sizeof(T)), line = 64 / static_cast<Size>(sizeof(T));
   const Size whole = args.steps - args.steps % piece;
+  const bool next_panel = first_column + NR<T, Arch> < args.columns;
 #pragma GCC unroll 1
   for (int v = 0; v < NV; ++v) {
     // Two loops: in one, GCC reads column_index by masked loads even where it is null, and each of those
@@ -60,7 +61,7 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
     }
 #pragma GCC unroll 1
     for (Size s = 0; s < whole; s += piece) {
-      if (s % line == 0) {
+      if (next_panel && s % line == 0) {
         for (Size c = 0; c < w; ++c) __builtin_prefetch(key[c] + NR<T, Arch> * args.column_stride + s);
       }
       Batch<T, Arch> out[piece];
