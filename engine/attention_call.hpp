@@ -39,7 +39,8 @@ struct AttentionCall {
   AttentionShape shape;
   std::ptrdiff_t window;
   ScoreFactors<T> factors;
-  bool far;  // K and V, see kernels::is_far
+  bool far;                                 // K and V, see kernels::is_far
+  static constexpr bool in_memory = false;  // panels are packed where they are used
   kernels::Modifiers<T> modifiers;
   View<const bool, 4> attend;  // [batch, n_heads, q_len, kv_len] where given
   View<const T, 4> bias;

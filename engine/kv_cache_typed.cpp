@@ -137,6 +137,7 @@ AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k,
   Size keys = 0;
   for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length + step, ring().window);
   call.far = kernels::is_far(call.stored_bytes(keys));
+  call.in_memory = kernels::is_in_memory(call.stored_bytes(keys));
   const Size slots = row_slots(call, step, keys), writers = write_slots(store_, step);
   RowRotation<T>* const rotations =
       workspace->rotations(std::max(slots, writers), store_.layout().head_dim, options.rope);
@@ -183,6 +184,7 @@ AttentionReport TypedKvCache<S>::query(View<const T, 4> q, View<T, 4> out,
   Size keys = 0;
   for (const KvSequence& sequence : sequences_) keys += std::min(sequence.length, ring().window);
   call.far = kernels::is_far(call.stored_bytes(keys));
+  call.in_memory = kernels::is_in_memory(call.stored_bytes(keys));
   const Size slots = row_slots(call, step, keys);
   RowRotation<T>* const rotations = workspace->rotations(slots, store_.layout().head_dim, options.rope);
   auto rows = workspace->carve(

@@ -231,6 +231,7 @@ void RowBlock<Call>::attend(Size block, const Keys& keys, const kernels::RowStat
                       .v_stride = keys.v_stride,
                       .v_key_stride = keys.v_key_stride,
                       .far = call_.far,
+                      .in_memory = call_.in_memory,
                       .head_dim = call_.shape.head_dim,
                       .v_dim = call_.shape.v_dim,
                       .block_start = block * block_keys,

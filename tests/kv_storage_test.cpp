@@ -84,3 +84,20 @@ TEST_CASE("a cache attends to the numbers it stores, in every type of storage") 
     }
   }
 }
+
+TEST_CASE("a cache that no level of the caches holds does so too") {
+  for (const Storage& storage :
+       {Storage{KvDtype::f32, 0}, {KvDtype::bf16, 0x1p-8}, {KvDtype::f16, 0x1p-11}}) {
+    const Size element_bytes = storage.dtype == KvDtype::f32 ? 4 : 2;
+    for (const Size dim : {72, 128}) {
+      const Size n = 17 * 1024 * 1024 / (2 * kv_heads * dim * element_bytes);
+      REQUIRE(kernels::is_in_memory(static_cast<double>(2 * kv_heads * n * dim * element_bytes)));
+      for (const Size rows : {1, 3}) {
+        test::for_each_isa([&](const Isa& isa) {
+          CAPTURE(isa.table->name, static_cast<int>(storage.dtype), dim, n, rows);
+          check(storage, dim, n, rows);
+        });
+      }
+    }
+  }
+}

@@ -86,13 +86,13 @@ struct AttendTile {
   /// The values that come first, some lines of each panel at a time: memory would wait for the softmax.
   RAPT_INLINE void ask_for_values([[maybe_unused]] Size time) const noexcept {
     if constexpr (R == half_tile) {
-      constexpr Size panels = (streamed_vectors<T, S, R> + NV - 1) / NV, lines = 6,
-                     line = 64 / static_cast<Size>(sizeof(S));
+      constexpr Size lines = 6, line = 64 / static_cast<Size>(sizeof(S));
       if (!args.far) return;
+      const ValueStreams streams = first_streams<R>(args, streamed_vectors<T, S, R>, width<T, Arch>);
       const S* const from = args.v + all.lo * args.v_key_stride + time * lines * line;
       for (Size l = 0; l < lines; ++l)
-        for (Size panel = 0; panel < panels; ++panel)
-          __builtin_prefetch(from + panel * args.v_stride + l * line);
+        for (Size panel = 0; panel < streams.count; ++panel)
+          __builtin_prefetch(from + panel * streams.stride + l * line);
     }
   }
 

@@ -20,6 +20,8 @@ inline constexpr Size block_keys = 256;
 /// (a half where it is small). Few rows ask for far panels ahead: from L2 that costs up to a fifth of their
 /// time, from L3 it saves a tenth, from memory a third.
 inline bool is_far(double bytes) noexcept { return bytes > 256 * 1024; }
+/// Whether it is likely to have left L3 too, which others share.
+inline bool is_in_memory(double bytes) noexcept { return bytes > 16 * 1024 * 1024; }
 
 /// pack: panels[p][s][c] = source[s, p * NR + c] for s < steps; columns past the end are 0.
 /// A panel holds NR neighbouring columns, contiguous along them: the order in which the micro-kernel reads
@@ -158,6 +160,7 @@ struct AttendArgs {
   Size v_stride, v_key_stride;  // rows of V as they stand serve too where v_dim is a multiple of NR: NR and
                                 // the row stride
   bool far;                     // is_far() of k and v of the whole call
+  bool in_memory = false;       // is_in_memory() of them
   Size head_dim, v_dim;
   Size block_start;    // position of the block's first key, a multiple of block_keys
   Size keys;           // keys in the block, at most block_keys

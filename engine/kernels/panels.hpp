@@ -23,6 +23,12 @@ inline constexpr int vectors_at_once = R == 1            ? 4 * NV
 template <class T, class S, int R>
 inline constexpr int streamed_vectors = (R == half_tile && std::is_same_v<T, S> ? 2 : 1) * vectors_at_once<R>;
 
+/// Whether a tile of half_tile rows takes panels that memory holds in turns, four of them, some steps of
+/// each: where half of 16 registers hold the sums of one.
+template <int R>
+inline constexpr bool takes_turns = R == half_tile&& R < MR&& registers == 16;
+inline constexpr int vectors_in_turns = 4 * NV;
+
 /// The right operand of a tile: step s of vectors NV * p to NV * p + NV - 1 at [p * panel_stride + s *
 /// step_stride]. S is its storage: T, or 16 bits that widen to T as they are loaded.
 template <class S>
@@ -35,11 +41,15 @@ struct Panels {
     return {at + s * step_stride, panel_stride, step_stride, far};
   }
 
+  template <class T, class Arch>
+  RAPT_INLINE Batch<T, Arch> vector(Size s, int v) const noexcept {
+    return simd::load_widened<T, Arch>(at + (v / NV) * panel_stride + s * step_stride, v % NV);
+  }
   template <class T, class Arch, int V>
   RAPT_INLINE void load(Size s, Batch<T, Arch> (&right)[V]) const noexcept {
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      right[v] = simd::load_widened<T, Arch>(at + (v / NV) * panel_stride + s * step_stride, v % NV);
+      right[v] = vector<T, Arch>(s, v);
       simd::pin(right[v]);
     }
   }
@@ -99,6 +109,17 @@ struct AskPanels {
     if (i % passes == 0) panels.template prefetch<T, Arch, V>(s + i / passes, steps);
   }
   RAPT_INLINE void next_turn() noexcept { s += turn<half_tile> / passes; }
+};
+
+/// What a tile asks of panels that it takes in turns: a panel's line every line of its steps, a few ahead.
+/// The core has two dozen line buffers; more lines ahead than that, and the loads wait for them.
+template <class S>
+struct AskInTurns {
+  static constexpr Size line = 64, ahead = 4 * line, run = 8 * line;
+
+  static RAPT_INLINE void step(const S* at) noexcept {
+    __builtin_prefetch(reinterpret_cast<const char*>(at) + ahead);
+  }
 };
 
 }  // namespace rapt::kernels

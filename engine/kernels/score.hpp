@@ -22,15 +22,16 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
   constexpr Size w = width<T, Arch>;
   // From the start of a panel on, so that vectors taken together never straddle one.
   const Size first = keys.lo / NR<T, Arch> * NV, last = (keys.hi + w - 1) / w;
-  for_vectors<streamed_vectors<T, S, R>, R == MR>(
-      last - first, [&]<int V>(Size offset) __attribute__((always_inline)) {
+  for_streamed_vectors<streamed_vectors<T, S, R>, R, R == MR>(
+      last - first, args.in_memory, [&]<int V>(Size offset, Size pitch) __attribute__((always_inline)) {
         const Size vector = first + offset;
         Accumulators<T, Arch, R, V> acc;
         acc.clear();
         fused_product(acc, q, args.q_stride,
-                      Panels<S>{args.k + vector / NV * args.k_stride, args.k_stride, NR<T, Arch>, args.far},
+                      Panels<S>{args.k + vector / NV * args.k_stride, pitch / NV * args.k_stride, NR<T, Arch>,
+                                args.far},
                       args.head_dim, *args.ahead);
-        acc.write(s + vector * w, score_stride<T>);
+        acc.write(s + vector * w, score_stride<T>, pitch);
       });
 }
 

@@ -160,6 +160,9 @@ RAPT_INLINE P* opaque(P* address) noexcept {
   return address;
 }
 
+/// What the code asks of memory before this, the compiler does not ask after it, nor the other way round.
+RAPT_INLINE void in_order() noexcept { asm volatile("" ::: "memory"); }
+
 /// Makes the compiler believe that the value is used.
 template <class T, class Arch>
 RAPT_INLINE void keep(const Batch<T, Arch>& value) noexcept {

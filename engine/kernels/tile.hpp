@@ -51,17 +51,35 @@ struct Accumulators {
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[first + r][v] = part.sum[r][v];
   }
+  template <int N>
+  RAPT_INLINE Accumulators<T, Arch, R, N> vectors(int first) const noexcept {
+    Accumulators<T, Arch, R, N> part;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < N; ++v) part.sum[r][v] = sum[r][first + v];
+    return part;
+  }
+  template <int N>
+  RAPT_INLINE void set_vectors(int first, const Accumulators<T, Arch, R, N>& part) noexcept {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < N; ++v) sum[r][first + v] = part.sum[r][v];
+  }
   RAPT_INLINE void read(const T* c, Size c_stride) noexcept {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[r][v] = simd::load<Arch>(c + r * c_stride + v * width<T, Arch>);
   }
-  RAPT_INLINE void write(T* c, Size c_stride) const noexcept {
+  /// pitch: vectors from one panel to the next.
+  RAPT_INLINE void write(T* c, Size c_stride, Size pitch = NV) const noexcept {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) simd::store(c + r * c_stride + v * width<T, Arch>, sum[r][v]);
+      for (int v = 0; v < V; ++v)
+        simd::store(c + r * c_stride + (v / NV * pitch + v % NV) * width<T, Arch>, sum[r][v]);
   }
 };
 
@@ -127,6 +145,54 @@ RAPT_INLINE void add_by_halves(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
   }
 }
 
+/// The same for more sums than registers, which go to memory and back: a run of steps of each panel in turn.
+/// The panels' loads stand one after the other in the code: by one load for all, memory is a fifth slower,
+/// since the core guesses what comes by the instruction that asks.
+template <class Step, class T, class Arch, int R, int V, class S>
+RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
+                              Size steps) noexcept {
+  using Ask = AskInTurns<S>;
+  constexpr Size step_bytes = NR<T, Arch> * static_cast<Size>(sizeof(S)), run = Ask::run / step_bytes;
+  const auto turns = [&](Size first, const auto& steps_of) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int v = 0; v < V; v += NV) {
+      simd::in_order();
+      Accumulators<T, Arch, R, V>& kept = *simd::opaque(&acc);
+      Accumulators<T, Arch, R, NV> sums = kept.template vectors<NV>(v);
+      steps_of(sums, Panels<S>{b.at + v / NV * b.panel_stride, 0, b.step_stride, b.far}.from(first));
+      kept.set_vectors(v, sums);
+    }
+  };
+  Size first = 0;
+#pragma GCC unroll 1
+  for (; first + run <= steps; first += run) {
+    turns(
+        first, [&](auto& sums, const Panels<S>& panel) __attribute__((always_inline)) {
+          const T* rows[R];
+#pragma GCC unroll 16
+          for (int r = 0; r < R; ++r) rows[r] = simd::opaque(a + first + r * a_stride);
+#pragma GCC unroll 16
+          for (Size i = 0; i < run; ++i) {
+            simd::in_order();
+            if (i * step_bytes % Ask::line == 0) Ask::step(panel.at + i * b.step_stride);
+            Batch<T, Arch> right[NV];
+            panel.template load<T, Arch, NV>(i, right);
+#pragma GCC unroll 16
+            for (int r = 0; r < R; ++r) {
+              const Batch<T, Arch> left = simd::broadcast<Arch>(rows[r][i]);
+#pragma GCC unroll 16
+              for (int v = 0; v < NV; ++v) sums.sum[r][v] = Step::add(left, right[v], sums.sum[r][v]);
+            }
+          }
+        });
+  }
+  if (first == steps) return;
+  turns(
+      first, [&](auto& sums, const Panels<S>& panel) __attribute__((always_inline)) {
+        add_steps<Step>(sums, a + first, a_stride, panel, steps - first, AskNothing{});
+      });
+}
+
 /// sum[r][v] += a[r, s] * b[s, v] for s = 0 .. steps-1. a: row r at r * a_stride.
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
@@ -136,6 +202,8 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
   } else if constexpr (V <= vectors_at_once<R>) {
     using Ask = AskPanels<T, Arch, V, S, 1>;
     add_steps_asking<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
+  } else if constexpr (takes_turns<R> && V == vectors_in_turns) {
+    add_in_turns<Step>(acc, a, a_stride, b, steps);
   } else {
     add_by_halves<Step>(acc, a, a_stride, b, steps);
   }
@@ -175,6 +243,24 @@ RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noe
     for_vectors<NV>(vectors, body, first);
   else if constexpr (V > 1)
     for_vectors<1>(vectors, body, first);
+}
+
+/// The same for the vectors of K or V that R rows take, body(first_vector, pitch): panels that are taken in
+/// turns lie `pitch` vectors apart, each stream of them from end to end, which memory likes better than
+/// neighbours.
+template <int V, int R, bool threes = false, class Body>
+RAPT_INLINE void for_streamed_vectors(Size vectors, [[maybe_unused]] bool in_memory, const Body& body) {
+  Size first = 0;
+  if constexpr (takes_turns<R>) {
+    const Size groups = in_memory ? vectors / vectors_in_turns : 0;
+#pragma GCC unroll 1
+    for (; first < groups * NV; first += NV) body.template operator()<vectors_in_turns>(first, groups * NV);
+    first = groups * vectors_in_turns;
+  }
+  for_vectors<V, threes>(
+      vectors,
+      [&]<int W>(Size vector) __attribute__((always_inline)) { body.template operator()<W>(vector, NV); },
+      first);
 }
 
 /// How many of `rows` rows go in whole tiles of MR: all but rows % MR, unless with one tile fewer less is

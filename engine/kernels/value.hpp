@@ -18,24 +18,26 @@ struct RowJoin {
 };
 
 template <class T, class Arch, std::size_t V>
-RAPT_INLINE void join(const RowJoin<T>& row, T* acc, const Batch<T, Arch> (&sums)[V]) noexcept {
-  constexpr Size w = width<T, Arch>;
+RAPT_INLINE void join(const RowJoin<T>& row, T* acc, const Batch<T, Arch> (&sums)[V],
+                      Size pitch = NV) noexcept {
+  const auto at = [&](std::size_t v) __attribute__((always_inline)) {
+    const Size vector = static_cast<Size>(v);
+    return acc + (vector / NV * pitch + vector % NV) * width<T, Arch>;
+  };
   if (row.how == Join::take) {
 #pragma GCC unroll 16
-    for (std::size_t v = 0; v < V; ++v) simd::store(acc + static_cast<Size>(v) * w, sums[v]);
+    for (std::size_t v = 0; v < V; ++v) simd::store(at(v), sums[v]);
   } else if (row.how == Join::fold) {
 #pragma GCC unroll 16
-    for (std::size_t v = 0; v < V; ++v) {
-      T* const at = acc + static_cast<Size>(v) * w;
-      simd::store(at, fold_acc<T, Arch>(simd::load<Arch>(at), sums[v], row.by));
-    }
+    for (std::size_t v = 0; v < V; ++v)
+      simd::store(at(v), fold_acc<T, Arch>(simd::load<Arch>(at(v)), sums[v], row.by));
   } else if (row.how == Join::finish) {
     Batch<T, Arch> quotients[V];
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < V; ++v) quotients[v] = sums[v];
     Quotients<T, Arch>(row.sum).divide(quotients);
 #pragma GCC unroll 16
-    for (std::size_t v = 0; v < V; ++v) simd::store(acc + static_cast<Size>(v) * w, quotients[v]);
+    for (std::size_t v = 0; v < V; ++v) simd::store(at(v), quotients[v]);
   }
 }
 
@@ -86,8 +88,20 @@ RAPT_INLINE void ragged_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Panel
 }
 
 template <class T, class S, class Arch>
-RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector) noexcept {
-  return {args.v + vector / NV * args.v_stride, args.v_stride, args.v_key_stride, args.far};
+RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector, Size pitch = NV) noexcept {
+  return {args.v + vector / NV * args.v_stride, pitch / NV * args.v_stride, args.v_key_stride, args.far};
+}
+
+/// The panels that value_tile begins with: how many, and from one to the next.
+struct ValueStreams {
+  Size count, stride;
+};
+template <int R, class T, class S>
+RAPT_INLINE ValueStreams first_streams(const AttendArgs<T, S>& args, Size vectors_at_once,
+                                       Size width) noexcept {
+  const Size groups = takes_turns<R> && args.in_memory ? args.v_dim / width / vectors_in_turns : 0;
+  if (groups > 0) return {vectors_in_turns / NV, groups * args.v_stride};
+  return {(vectors_at_once + NV - 1) / NV, args.v_stride};
 }
 
 /// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each. Keys behind a row's own
@@ -97,9 +111,9 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
   const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
-  for_vectors<streamed_vectors<T, S, R>>(
-      vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
-        const Panels<S> v = value_panels<T, S, Arch>(args, vector);
+  for_streamed_vectors<streamed_vectors<T, S, R>, R>(
+      vectors, args.in_memory, [&]<int V>(Size vector, Size pitch) __attribute__((always_inline)) {
+        const Panels<S> v = value_panels<T, S, Arch>(args, vector, pitch);
         // Out of line, and on a copy: taking the accumulators' own address would keep them out of registers.
         const auto ragged = [&](Accumulators<T, Arch, R, V> & sums, KeyRange keys)
             __attribute__((always_inline)) {
@@ -119,7 +133,7 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
         T* to = acc_rows + vector * width<T, Arch>;
         const RowJoin<T>* how = simd::opaque(joins);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) join<T, Arch>(how[r], to + r * args.state.acc_stride, acc.sum[r]);
+        for (int r = 0; r < R; ++r) join<T, Arch>(how[r], to + r * args.state.acc_stride, acc.sum[r], pitch);
       });
 }
 
