@@ -86,6 +86,14 @@ struct Accumulators {
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                            Size s) noexcept {
+  if constexpr (R == 1 && registers == 16) {
+    // Eight vectors, their sums and the broadcast are one more than there are registers.
+    const Batch<T, Arch> left = simd::broadcast<Arch>(a[s]);
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v)
+      acc.sum[0][v] = Step::add(left, b.template vector<T, Arch>(s, v), acc.sum[0][v]);
+    return;
+  }
   Batch<T, Arch> right[V];
   b.template load<T, Arch, V>(s, right);
 #pragma GCC unroll 16
