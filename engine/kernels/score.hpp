@@ -22,7 +22,7 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
   constexpr Size w = width<T, Arch>;
   // From the start of a panel on, so that vectors taken together never straddle one.
   const Size first = keys.lo / NR<T, Arch> * NV, last = (keys.hi + w - 1) / w;
-  for_streamed_vectors<streamed_vectors<T, S, R>, R, R == MR>(
+  for_streamed_vectors<streamed_vectors<T, S, R>, takes_turns<T, S, R>, R == MR>(
       last - first, args.in_memory, [&]<int V>(Size offset, Size pitch) __attribute__((always_inline)) {
         const Size vector = first + offset;
         Accumulators<T, Arch, R, V> acc;

@@ -210,7 +210,7 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
   } else if constexpr (V <= vectors_at_once<R>) {
     using Ask = AskPanels<T, Arch, V, S, 1>;
     add_steps_asking<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
-  } else if constexpr (takes_turns<R> && V == vectors_in_turns) {
+  } else if constexpr (takes_turns<T, S, R> && V == vectors_in_turns) {
     add_in_turns<Step>(acc, a, a_stride, b, steps);
   } else {
     add_by_halves<Step>(acc, a, a_stride, b, steps);
@@ -253,13 +253,13 @@ RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noe
     for_vectors<1>(vectors, body, first);
 }
 
-/// The same for the vectors of K or V that R rows take, body(first_vector, pitch): panels that are taken in
-/// turns lie `pitch` vectors apart, each stream of them from end to end, which memory likes better than
-/// neighbours.
-template <int V, int R, bool threes = false, class Body>
+/// The same for the vectors of K or V, body(first_vector, pitch): panels that are taken in turns, which
+/// memory holds, lie `pitch` vectors apart, each stream of them from end to end, which memory likes better
+/// than neighbours.
+template <int V, bool turns, bool threes = false, class Body>
 RAPT_INLINE void for_streamed_vectors(Size vectors, [[maybe_unused]] bool in_memory, const Body& body) {
   Size first = 0;
-  if constexpr (takes_turns<R>) {
+  if constexpr (turns) {
     const Size groups = in_memory ? vectors / vectors_in_turns : 0;
 #pragma GCC unroll 1
     for (; first < groups * NV; first += NV) body.template operator()<vectors_in_turns>(first, groups * NV);

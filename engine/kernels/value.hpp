@@ -99,7 +99,7 @@ struct ValueStreams {
 template <int R, class T, class S>
 RAPT_INLINE ValueStreams first_streams(const AttendArgs<T, S>& args, Size vectors_at_once,
                                        Size width) noexcept {
-  const Size groups = takes_turns<R> && args.in_memory ? args.v_dim / width / vectors_in_turns : 0;
+  const Size groups = takes_turns<T, S, R> && args.in_memory ? args.v_dim / width / vectors_in_turns : 0;
   if (groups > 0) return {vectors_in_turns / NV, groups * args.v_stride};
   return {(vectors_at_once + NV - 1) / NV, args.v_stride};
 }
@@ -111,7 +111,7 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
   const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
   const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
-  for_streamed_vectors<streamed_vectors<T, S, R>, R>(
+  for_streamed_vectors<streamed_vectors<T, S, R>, takes_turns<T, S, R>>(
       vectors, args.in_memory, [&]<int V>(Size vector, Size pitch) __attribute__((always_inline)) {
         const Panels<S> v = value_panels<T, S, Arch>(args, vector, pitch);
         // Out of line, and on a copy: taking the accumulators' own address would keep them out of registers.
