@@ -7,11 +7,11 @@
 
 namespace rapt {
 
-/// Rows [begin, end) of one KV head's array, if they are one run of memory.
+/// Rows [begin, end) of one KV head's array, if there are any and they are one run of memory.
 template <class T, class S, class E>
 void ask_for_rows(kernels::Ahead& ahead, const AttentionCall<T, S>& call, const View<E, 4>& view, Size head,
                   Size begin, Size end) noexcept {
-  if (view.strides[3] != 1 || view.strides[2] != view.extents[3]) return;
+  if (begin == end || view.strides[3] != 1 || view.strides[2] != view.extents[3]) return;
   const E* const first = &view(head / call.shape.n_kv_heads, head % call.shape.n_kv_heads, begin, 0);
   ahead.runs[--ahead.next] = {reinterpret_cast<const char*>(first),
                               (end - begin) * view.extents[3] * static_cast<Size>(sizeof(E))};
