@@ -43,7 +43,7 @@ class AttentionRun {
     // Of a few rows, packing K and V is most of the work.
     slots_ = worker_slots(call.shape.heads() * std::max(plan_.row_blocks, most_blocks_),
                           2 * pairs * dims + moved_element_flop * keys * dims);
-    wave_ = std::min(plan_.wave * slots_, call.shape.heads());
+    wave_ = heads_in_wave();
   }
 
   Size scratch_bytes() {
@@ -72,6 +72,11 @@ class AttentionRun {
   }
 
  private:
+  Size heads_in_wave() const noexcept {
+    const Size row_blocks = std::max(plan_.row_blocks, Size{1}),
+               busy = (slots_ + row_blocks - 1) / row_blocks;
+    return std::min({plan_.wave * slots_, std::max(plan_.most_wave, busy), call_.shape.heads()});
+  }
   Size capacity() const noexcept { return std::min(plan_.row_block, call_.shape.rows()); }
   BlockRange blocks(Size head) const noexcept {
     return blocks_[static_cast<std::size_t>(head / call_.shape.n_kv_heads)];

@@ -15,6 +15,8 @@ constexpr std::ptrdiff_t many_heads = 16;
 // Packed K and V in flight for each thread: few enough bytes for half of a small L2. A thread finds what it
 // packed there; in 1 MiB, 8 heads of 512 take 5 % longer on Zen 3, which has 512 KiB.
 constexpr std::ptrdiff_t wave_bytes = 1 << 18;
+// And for all of them, however many and long the heads: scratch does not grow to a copy of K and V.
+constexpr std::ptrdiff_t most_wave_bytes = 1 << 24;
 
 // Stored blocks of one item: about 1 MiB of keys and values, so that an item outweighs its start.
 constexpr std::ptrdiff_t run_blocks = 4;
@@ -26,14 +28,18 @@ constexpr std::ptrdiff_t heads_for_all = 64;
 AttentionPlan plan_attention(const AttentionShape& shape, std::ptrdiff_t key_blocks,
                              std::ptrdiff_t head_bytes, bool by_products) noexcept {
   const std::ptrdiff_t rows = by_products ? by_product_rows : row_block;
-  AttentionPlan plan{Schedule::packed, rows, (shape.rows() + rows - 1) / rows, 1};
+  AttentionPlan plan{Schedule::packed, rows, (shape.rows() + rows - 1) / rows, 1, 1};
   if (plan.row_blocks <= 1 && (key_blocks <= 1 || shape.heads() >= many_heads)) {
     plan.schedule = Schedule::streamed;
   } else if (!by_products && shape.rows() <= most_split_rows) {
     plan.schedule = Schedule::split;
   } else {
-    plan.wave = std::clamp<std::ptrdiff_t>(wave_bytes / std::max<std::ptrdiff_t>(head_bytes, 1), 1,
-                                           std::max<std::ptrdiff_t>(shape.heads(), 1));
+    const auto heads_in = [&](std::ptrdiff_t bytes) {
+      return std::clamp<std::ptrdiff_t>(bytes / std::max<std::ptrdiff_t>(head_bytes, 1), 1,
+                                        std::max<std::ptrdiff_t>(shape.heads(), 1));
+    };
+    plan.wave = heads_in(wave_bytes);
+    plan.most_wave = heads_in(most_wave_bytes);
   }
   return plan;
 }

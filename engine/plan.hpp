@@ -35,6 +35,7 @@ struct AttentionPlan {
   std::ptrdiff_t row_block;   // rows of an item, a multiple of every tile's; the first block may have fewer
   std::ptrdiff_t row_blocks;  // a KV head, the last of which ends with its last row
   std::ptrdiff_t wave;        // KV heads in flight for each thread (packed)
+  std::ptrdiff_t most_wave;   // and for all together, as long as each thread has a row block
 };
 
 /// key_blocks: blocks of 256 keys of the longest sequence. head_bytes: packed K and V of one KV head.

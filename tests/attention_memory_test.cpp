@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/isas.hpp"
+#include "support/threads.hpp"
 
 using namespace rapt;
 using Size = std::ptrdiff_t;
@@ -25,4 +26,21 @@ TEST_CASE("keys and values that are none need no memory, whatever their strides"
       CHECK(report.bytes_read == 0);
     });
   }
+}
+
+// A counterexample: with 8 threads, 8 heads were packed at once, however long they were.
+TEST_CASE("scratch does not grow to a copy of long keys and values because threads are many", "[threads]") {
+  constexpr Size heads = 8, q_len = 1000, kv_len = 65536, dim = 128;
+  constexpr Size head_bytes = 2 * kv_len * dim * static_cast<Size>(sizeof(float));
+  const float element = 0;  // of all keys, values and queries
+  const auto repeated = [&](Size len) {
+    return View<const float, 4>{&element, {1, heads, len, dim}, {0, 0, 0, 0}};
+  };
+  std::vector<float> out(static_cast<std::size_t>(heads * q_len * dim));
+  test::with_threads(8, [&] {
+    const Size bytes = attention_scratch_bytes(repeated(q_len), repeated(kv_len), repeated(kv_len),
+                                               contiguous(out.data(), {1, heads, q_len, dim}));
+    CHECK(bytes >= head_bytes);
+    CHECK(bytes < 2 * head_bytes);
+  });
 }
