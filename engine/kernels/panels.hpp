@@ -99,7 +99,7 @@ struct AskAhead {
 /// Small tiles read a far panel faster than memory gives it. They ask for it 4 KiB ahead, which is what
 /// memory delivers in its latency: a decode step from memory takes 0.6 of the time, one from L3 0.9. Where
 /// `passes` go over the same panels, each asks for its share.
-template <class T, class Arch, int V, class S, int passes>
+template <class T, class Arch, int R, int V, class S, int passes>
 struct AskPanels {
   static constexpr Size ahead = 4096 / (NR<T, Arch> * static_cast<Size>(sizeof(S)));
   Panels<S> panels;
@@ -108,7 +108,7 @@ struct AskPanels {
   RAPT_INLINE void step(Size i) const noexcept {
     if (i % passes == 0) panels.template prefetch<T, Arch, V>(s + i / passes, steps);
   }
-  RAPT_INLINE void next_turn() noexcept { s += turn<half_tile> / passes; }
+  RAPT_INLINE void next_turn() noexcept { s += turn<R> / passes; }
 };
 
 /// What a tile asks of panels that it takes in turns: a panel's line every line of its steps, a few ahead.

@@ -137,8 +137,8 @@ RAPT_INLINE void add_steps_asking(Accumulators<T, Arch, R, V>& acc, const T* a, 
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void add_by_halves(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                                Size steps) noexcept {
-  using Ask = AskPanels<T, Arch, V, S, 2>;
   constexpr int half = R / 2;
+  using Ask = AskPanels<T, Arch, half, V, S, 2>;
   constexpr Size run = Ask::ahead;
 #pragma GCC unroll 1
   for (Size first = 0; first < steps; first += run) {
@@ -208,7 +208,7 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
   if constexpr (R > half_tile) {
     add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
   } else if constexpr (V <= vectors_at_once<R>) {
-    using Ask = AskPanels<T, Arch, V, S, 1>;
+    using Ask = AskPanels<T, Arch, R, V, S, 1>;
     add_steps_asking<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
   } else if constexpr (takes_turns<T, S, R> && V == vectors_in_turns) {
     add_in_turns<Step>(acc, a, a_stride, b, steps);
