@@ -35,37 +35,22 @@ struct Accumulators {
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[r][v] = simd::broadcast<Arch>(T(0));
   }
-  template <int N>
-  RAPT_INLINE Accumulators<T, Arch, N, V> rows(int first) const noexcept {
-    Accumulators<T, Arch, N, V> part;
+  /// N rows of M vectors of these, from row `row` and vector `vector` on.
+  template <int N, int M>
+  RAPT_INLINE Accumulators<T, Arch, N, M> part(int row, int vector) const noexcept {
+    Accumulators<T, Arch, N, M> part;
 #pragma GCC unroll 16
     for (int r = 0; r < N; ++r)
 #pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) part.sum[r][v] = sum[first + r][v];
+      for (int v = 0; v < M; ++v) part.sum[r][v] = sum[row + r][vector + v];
     return part;
   }
-  template <int N>
-  RAPT_INLINE void set_rows(int first, const Accumulators<T, Arch, N, V>& part) noexcept {
+  template <int N, int M>
+  RAPT_INLINE void set_part(int row, int vector, const Accumulators<T, Arch, N, M>& part) noexcept {
 #pragma GCC unroll 16
     for (int r = 0; r < N; ++r)
 #pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) sum[first + r][v] = part.sum[r][v];
-  }
-  template <int N>
-  RAPT_INLINE Accumulators<T, Arch, R, N> vectors(int first) const noexcept {
-    Accumulators<T, Arch, R, N> part;
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < N; ++v) part.sum[r][v] = sum[r][first + v];
-    return part;
-  }
-  template <int N>
-  RAPT_INLINE void set_vectors(int first, const Accumulators<T, Arch, R, N>& part) noexcept {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < N; ++v) sum[r][first + v] = part.sum[r][v];
+      for (int v = 0; v < M; ++v) sum[row + r][vector + v] = part.sum[r][v];
   }
   RAPT_INLINE void read(const T* c, Size c_stride) noexcept {
 #pragma GCC unroll 16
@@ -145,10 +130,10 @@ RAPT_INLINE void add_by_halves(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
     const Size count = first + run < steps ? run : steps - first;
 #pragma GCC unroll 1
     for (int pass = 0; pass < 2; ++pass) {
-      Accumulators<T, Arch, half, V> rows = acc.template rows<half>(pass * half);
+      Accumulators<T, Arch, half, V> rows = acc.template part<half, V>(pass * half, 0);
       add_steps_asking<Step>(rows, a + pass * half * a_stride + first, a_stride, b.from(first), count,
                              Ask{b, first + Ask::ahead + pass * run / 2, steps});
-      acc.set_rows(pass * half, rows);
+      acc.set_part(pass * half, 0, rows);
     }
   }
 }
@@ -166,9 +151,9 @@ RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size
     for (int v = 0; v < V; v += NV) {
       simd::in_order();
       Accumulators<T, Arch, R, V>& kept = *simd::opaque(&acc);
-      Accumulators<T, Arch, R, NV> sums = kept.template vectors<NV>(v);
+      Accumulators<T, Arch, R, NV> sums = kept.template part<R, NV>(0, v);
       steps_of(sums, Panels<S>{b.at + v / NV * b.panel_stride, 0, b.step_stride, b.far}.from(first));
-      kept.set_vectors(v, sums);
+      kept.set_part(0, v, sums);
     }
   };
   Size first = 0;
