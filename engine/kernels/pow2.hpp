@@ -1,5 +1,5 @@
-// Multiplying by integer powers of two that are exactly 0 below the least normal exponent (step 4 of the
-// numeric contract).
+// Exponents: multiplying by integer powers of two that are exactly 0 below the least normal exponent (step 4
+// of the numeric contract), and a look at those of a vector.
 #pragma once
 
 #include <cmath>
@@ -83,5 +83,31 @@ class Pow2Below {
   Batch<T, Arch> least_;
 #endif
 };
+
+/// Whether each |x| has an exponent of the middle half: from 2^-63 below 2^65 in float, 2^-511 and 2^513 in
+/// double. Adding a quarter of all exponents raises the highest exponent bit of those and of no others:
+/// larger ones carry out of it. (AVX-512; elsewhere nothing is gained by knowing, and the answer is no.)
+template <class T, class Arch, std::size_t V>
+RAPT_INLINE bool exponents_in_middle([[maybe_unused]] const Batch<T, Arch> (&x)[V]) noexcept {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) {
+    const __m512i quarter = _mm512_set1_epi32(1 << 29), highest = _mm512_set1_epi32(1 << 30);
+    __m512i all = highest;
+#pragma GCC unroll 16
+    for (const Batch<T, Arch>& v : x)
+      all = _mm512_and_si512(all, _mm512_add_epi32(_mm512_castps_si512(v), quarter));
+    return _mm512_testn_epi32_mask(all, highest) == 0;
+  } else {
+    const __m512i quarter = _mm512_set1_epi64(1LL << 61), highest = _mm512_set1_epi64(1LL << 62);
+    __m512i all = highest;
+#pragma GCC unroll 16
+    for (const Batch<T, Arch>& v : x)
+      all = _mm512_and_si512(all, _mm512_add_epi64(_mm512_castpd_si512(v), quarter));
+    return _mm512_testn_epi64_mask(all, highest) == 0;
+  }
+#else
+  return false;
+#endif
+}
 
 }  // namespace rapt::kernels::simd
