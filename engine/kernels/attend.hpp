@@ -88,7 +88,7 @@ struct AttendTile {
     if constexpr (R == half_tile) {
       constexpr Size lines = 6, line = 64 / static_cast<Size>(sizeof(S));
       if (!args.far) return;
-      const ValueStreams streams = first_streams<R>(args, streamed_vectors<T, S, R>, width<T, Arch>);
+      const ValueStreams streams = first_streams<T, S, Arch, R>(args);
       const S* const from = args.v + all.lo * args.v_key_stride + time * lines * line;
       for (Size l = 0; l < lines; ++l)
         for (Size panel = 0; panel < streams.count; ++panel)

@@ -92,16 +92,21 @@ RAPT_INLINE Panels<S> value_panels(const AttendArgs<T, S>& args, Size vector, Si
   return {args.v + vector / NV * args.v_stride, pitch / NV * args.v_stride, args.v_key_stride, args.far};
 }
 
+template <class T, class Arch, class S>
+RAPT_INLINE Size value_vectors(const AttendArgs<T, S>& args) noexcept {
+  return (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
+}
+
 /// The panels that value_tile begins with: how many, and from one to the next.
 struct ValueStreams {
   Size count, stride;
 };
-template <int R, class T, class S>
-RAPT_INLINE ValueStreams first_streams(const AttendArgs<T, S>& args, Size vectors_at_once,
-                                       Size width) noexcept {
-  const Size groups = takes_turns<T, S, R> && args.in_memory ? args.v_dim / width / vectors_in_turns : 0;
+template <class T, class S, class Arch, int R>
+RAPT_INLINE ValueStreams first_streams(const AttendArgs<T, S>& args) noexcept {
+  const Size groups =
+      takes_turns<T, S, R> && args.in_memory ? value_vectors<T, Arch>(args) / vectors_in_turns : 0;
   if (groups > 0) return {vectors_in_turns / NV, groups * args.v_stride};
-  return {(vectors_at_once + NV - 1) / NV, args.v_stride};
+  return {(streamed_vectors<T, S, R> + NV - 1) / NV, args.v_stride};
 }
 
 /// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each. Keys behind a row's own
@@ -110,7 +115,7 @@ template <class T, class S, class Arch, int R>
 RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange all, KeyRange common,
                             const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
   const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
-  const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
+  const Size vectors = value_vectors<T, Arch>(args);
   for_streamed_vectors<streamed_vectors<T, S, R>, takes_turns<T, S, R>>(
       vectors, args.in_memory, [&]<int V>(Size vector, Size pitch) __attribute__((always_inline)) {
         const Panels<S> v = value_panels<T, S, Arch>(args, vector, pitch);
@@ -141,7 +146,7 @@ RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange a
 template <class T, class S, class Arch>
 void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size count, const RowJoin<T>& how,
                T* acc_row) noexcept {
-  const Size vectors = (args.v_dim + width<T, Arch> - 1) / width<T, Arch>;
+  const Size vectors = value_vectors<T, Arch>(args);
   for_vectors<streamed_vectors<T, S, 1>>(
       vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {
         const Panels<S> v = value_panels<T, S, Arch>(args, vector);
