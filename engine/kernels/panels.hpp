@@ -91,7 +91,7 @@ struct AskAhead {
 
   RAPT_INLINE void step(Size i) const noexcept {
 #pragma GCC unroll 4
-    for (Size l = i * lines / turn<MR>; l < (i + 1) * lines / turn<MR>; ++l) simd::ask_here(at + l * line);
+    for (Size l = i * lines / turn<MR>; l < (i + 1) * lines / turn<MR>; ++l) simd::ask_here<2>(at + l * line);
   }
   RAPT_INLINE void next_turn() noexcept { at += lines * line; }
 };
@@ -118,7 +118,7 @@ struct AskInTurns {
   static constexpr Size line = 64, ahead = 4 * line, run = 8 * line;
 
   static RAPT_INLINE void step(const S* at) noexcept {
-    __builtin_prefetch(reinterpret_cast<const char*>(at) + ahead);
+    simd::ask_here<1>(reinterpret_cast<const char*>(at) + ahead);
   }
 };
 

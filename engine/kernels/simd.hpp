@@ -142,13 +142,17 @@ RAPT_INLINE void pin(Batch<T, Arch>& value) noexcept {
 #endif
 }
 
-/// Asks for the cache line at an address, into L2, between the pins before and behind: a __builtin_prefetch
-/// is moved beside the others of its loop.
+/// Asks for the cache line at an address, into L1 or L2, between the pins before and behind: a
+/// __builtin_prefetch is moved beside the others of its loop.
+template <int level>
 RAPT_INLINE void ask_here(const char* at) noexcept {
 #if defined(__x86_64__)
-  asm volatile("prefetcht1 %0" : : "m"(*at));
+  if constexpr (level == 1)
+    asm volatile("prefetcht0 %0" : : "m"(*at));
+  else
+    asm volatile("prefetcht1 %0" : : "m"(*at));
 #else
-  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at, 0, level == 1 ? 3 : 2);
 #endif
 }
 
@@ -159,9 +163,6 @@ RAPT_INLINE P* opaque(P* address) noexcept {
   asm("" : "+r"(address));
   return address;
 }
-
-/// What the code asks of memory before this, the compiler does not ask after it, nor the other way round.
-RAPT_INLINE void in_order() noexcept { asm volatile("" ::: "memory"); }
 
 /// Makes the compiler believe that the value is used.
 template <class T, class Arch>

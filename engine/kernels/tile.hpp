@@ -149,7 +149,6 @@ RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size
   const auto turns = [&](Size first, const auto& steps_of) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int v = 0; v < V; v += NV) {
-      simd::in_order();
       Accumulators<T, Arch, R, V>& kept = *simd::opaque(&acc);
       Accumulators<T, Arch, R, NV> sums = kept.template part<R, NV>(0, v);
       steps_of(sums, Panels<S>{b.at + v / NV * b.panel_stride, 0, b.step_stride, b.far}.from(first));
@@ -166,7 +165,6 @@ RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size
           for (int r = 0; r < R; ++r) rows[r] = simd::opaque(a + first + r * a_stride);
 #pragma GCC unroll 16
           for (Size i = 0; i < run; ++i) {
-            simd::in_order();
             if (i * step_bytes % Ask::line == 0) Ask::step(panel.at + i * b.step_stride);
             Batch<T, Arch> right[NV];
             panel.template load<T, Arch, NV>(i, right);
