@@ -28,7 +28,7 @@ void append_to(State& state, const View<const In, 4>& k, const View<const In, 4>
       check_append(facts, footprint("k", k_axes, k), footprint("v", v_axes, v), options);
       cache.append(k, v, options);
     } else {
-      refuse_element("k", element_name<In>(), facts.options.dtype);
+      refuse_element("k", kv_dtype<In>, facts.options.dtype);
     }
   });
 }
@@ -39,9 +39,9 @@ AttentionReport attend_to(State& state, const View<const T, 4>& q, const View<co
   const StandardFloatMode mode;
   return state.visit([&]<class S>(const KvFacts& facts, TypedKvCache<S>& cache) -> AttentionReport {
     if constexpr (!std::is_same_v<T, ArithmeticOf<S>>) {
-      refuse_element("q", element_name<T>(), facts.options.dtype);
+      refuse_element("q", kv_dtype<T>, facts.options.dtype);
     } else if constexpr (!takes<S, In>) {
-      refuse_element("k", element_name<In>(), facts.options.dtype);
+      refuse_element("k", kv_dtype<In>, facts.options.dtype);
     } else {
       check_attend(facts, footprint("q", q_axes, q), footprint("k", k_axes, k), footprint("v", v_axes, v),
                    footprint("out", out_axes, out), options);
@@ -59,7 +59,7 @@ AttentionReport query_from(const State& state, const View<const T, 4>& q, const 
       check_query(facts, footprint("q", q_axes, q), footprint("out", out_axes, out), options);
       return cache.query(q, out, options);
     } else {
-      refuse_element("q", element_name<T>(), facts.options.dtype);
+      refuse_element("q", kv_dtype<T>, facts.options.dtype);
     }
   });
 }
@@ -78,7 +78,7 @@ void read(const State& state, std::ptrdiff_t b, const View<T, 3>& out, bool keys
       else
         cache.store().read_values(b, cache.sequence(b), out);
     } else {
-      refuse_element("out", element_name<T>(), facts.options.dtype);
+      refuse_element("out", kv_dtype<T>, facts.options.dtype);
     }
   });
 }

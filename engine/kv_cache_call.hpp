@@ -25,7 +25,7 @@ struct KvCall {
   const AttentionOptions<Element>& options;
   AttentionShape shape;
   ScoreFactors<Element> factors;
-  bool far = true, in_memory = true;  // what is stored, see kernels::is_far
+  bool far = true, in_memory = true;  // kernels::is_far() and is_in_memory() of what is stored
   kernels::Modifiers<Element> modifiers;
   View<const bool, 4> attend;
   View<const Element, 4> bias;

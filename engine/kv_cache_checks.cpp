@@ -97,8 +97,6 @@ void check_held(const KvFacts& cache, Size b, Size row, Size end) {
                   " on, the first held is " + number_text(sequence.first));
 }
 
-}  // namespace
-
 const char* name_of(KvDtype dtype) noexcept {
   switch (dtype) {
     case KvDtype::f32:
@@ -113,10 +111,12 @@ const char* name_of(KvDtype dtype) noexcept {
   return "f16";
 }
 
-void refuse_element(const char* argument, const char* was, KvDtype dtype) {
+}  // namespace
+
+void refuse_element(const char* argument, KvDtype was, KvDtype dtype) {
   const bool wide = dtype == KvDtype::f64 || dtype == KvDtype::f32;
   const bool stores = argument[0] == 'k' && !wide;
-  refuse(argument, std::string(was) + " for a cache of " + name_of(dtype) + ", expected " +
+  refuse(argument, std::string(name_of(was)) + " for a cache of " + name_of(dtype) + ", expected " +
                        (dtype == KvDtype::f64 ? "f64" : "f32") +
                        (stores ? std::string(" or ") + name_of(dtype) : std::string()));
 }

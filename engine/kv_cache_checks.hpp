@@ -19,21 +19,8 @@ struct KvFacts {
   std::span<const KvSequence> sequences;  // [batch]
 };
 
-const char* name_of(KvDtype dtype) noexcept;
-
-/// The type of a caller's elements, in words.
-template <class E>
-constexpr const char* element_name() noexcept {
-  if constexpr (std::is_same_v<E, double>)
-    return "f64";
-  else if constexpr (std::is_same_v<E, float>)
-    return "f32";
-  else if constexpr (std::is_same_v<E, bf16>)
-    return "bf16";
-  else
-    return "f16";
-}
-[[noreturn]] void refuse_element(const char* argument, const char* was, KvDtype dtype);
+/// Elements of a type that the cache does not take.
+[[noreturn]] void refuse_element(const char* argument, KvDtype was, KvDtype dtype);
 
 void check_options(const KvCacheOptions& options);
 void check_sequence(const KvFacts& cache, const char* argument, std::ptrdiff_t b);
