@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <iostream>
 #include <set>
 
 #include "case.hpp"
+#include "results.hpp"
 #include "yardstick.hpp"
 
 namespace rapt::bench {
@@ -147,14 +147,6 @@ void register_all(const Options& options) {
   }
 }
 
-/// Whether all that was written arrived.
-bool output_is_whole() {
-  std::cout.flush();
-  if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  std::fputs("bench_attention: standard output: cannot be written\n", stderr);
-  return false;
-}
-
 int main(int argc, char** argv) {
   CLI::App app{
       "Times every stage and every path of attention. Each option takes a comma list; all combinations run.\n"
@@ -169,20 +161,18 @@ int main(int argc, char** argv) {
     std::vector<char*> flags{argv[0]};
     for (std::string& flag : rest) flags.push_back(flag.data());
     int count = static_cast<int>(flags.size());
-    benchmark::Initialize(&count, flags.data());
+    take_flags(&count, flags.data());
     if (count > 1) throw CLI::ExtrasError({flags[1]});
     register_all(options);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
-    return output_is_whole() ? 0 : 1;
+    return output_is_whole("bench_attention") ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "bench_attention: %s\n", error.what());
     return 2;
   }
-  const std::size_t chosen = benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  if (chosen == 0) return 2;  // of a filter that chooses none Google Benchmark has told
-  return output_is_whole() && !any_wrong ? 0 : 1;
+  const int status = run_benchmarks("bench_attention");
+  return status == 0 && any_wrong ? 1 : status;
 }
 
 }  // namespace

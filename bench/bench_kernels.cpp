@@ -10,6 +10,7 @@
 #include "case.hpp"
 #include "dispatch.hpp"
 #include "gemm.hpp"
+#include "results.hpp"
 #include "workspace.hpp"
 #include "yardstick.hpp"
 
@@ -235,13 +236,12 @@ void add_all(const Isa& isa, Dtype dtype) {
 }  // namespace rapt::bench
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+  rapt::bench::take_flags(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (const rapt::Isa& isa : rapt::compiled_isas()) {
     if (!isa.runnable) continue;
     rapt::bench::add_all<float>(isa, rapt::bench::Dtype::f32);
     rapt::bench::add_all<double>(isa, rapt::bench::Dtype::f64);
   }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return rapt::bench::run_benchmarks("bench_kernels");
 }

@@ -14,6 +14,7 @@
 #include "dispatch.hpp"
 #include "measure.hpp"
 #include "openblas_attention.hpp"
+#include "results.hpp"
 #include "shapes.hpp"
 
 namespace rapt::bench {
@@ -129,7 +130,7 @@ void choose_core(char** argv) {
 int main(int argc, char** argv) {
   rapt::bench::choose_core(argv);
   using rapt::bench::add;
-  benchmark::Initialize(&argc, argv);
+  rapt::bench::take_flags(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   openblas_set_num_threads(1);
   benchmark::AddCustomContext("openblas_core", openblas_get_corename());
@@ -137,6 +138,5 @@ int main(int argc, char** argv) {
     for (const std::ptrdiff_t d : {64, 128}) add({.n = n, .d = d, .heads = 8, .kv_heads = 8});
   }
   add({.n = 2048, .d = 128, .heads = 32, .kv_heads = 8});
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return rapt::bench::run_benchmarks("bench_openblas");
 }

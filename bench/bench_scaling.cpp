@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "case.hpp"
+#include "results.hpp"
 #include "yardstick.hpp"
 
 namespace rapt::bench {
@@ -65,7 +66,7 @@ void add(Dtype dtype, Size length, std::optional<Size> window, int threads) {
 
 int main(int argc, char** argv) {
   using rapt::bench::Dtype;
-  benchmark::Initialize(&argc, argv);
+  rapt::bench::take_flags(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   for (int threads = 1; threads <= cores; threads *= 2) {
@@ -77,6 +78,5 @@ int main(int argc, char** argv) {
       }
     }
   }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return rapt::bench::run_benchmarks("bench_scaling");
 }
