@@ -191,6 +191,16 @@ TEST_CASE("rapt generate writes the same bytes for a seed, on every machine") {
             .out == read_file(case_file));
 }
 
+TEST_CASE("rapt generate writes numbers whose hundredths in units do not fit in 64 bits") {
+  // Row 99, the last column: 94 columns of positions, 99 * 94 hundredths, each 10^13 units of the last
+  // decimal.
+  const Finished finished =
+      run_program("sh", {"-c", RAPT_BINARY_DIR
+                         "/bin/rapt generate --structured --n 100 --d 1504 --decimals 15 2>/dev/null "
+                         "| head -n 103 | tail -n 1"});
+  CHECK(finished.out.substr(finished.out.find_last_of(' ') + 1) == "93.060000000000000\n");
+}
+
 TEST_CASE("a file of garbage is refused without being kept") {
   const Scratch scratch;
   const std::string path = scratch / "garbage";
