@@ -84,6 +84,7 @@ void checked_project(const View<const T, 3>& x, const Projection<T>& weights, co
     throw invalid_input("out: n_heads is " + std::to_string(out.extents[1]) + ", expected positive");
   require_output("out", x, out, head_dim_of("weights", weights.out_dim(), "n_heads", out.extents[1]));
   require_apart(from, std::array{footprint("out", heads_axes, out)});
+  require_arithmetic(arithmetic);
   write_heads(x, weights, out, arithmetic);
 }
 
@@ -133,6 +134,7 @@ void checked_project_qkv(const View<const T, 3>& x, const Projection<T>& w_q, co
   require_output("v", x, v, head_dim);
   require_apart(from, std::array{footprint("q", heads_axes, q), footprint("k", heads_axes, k),
                                  footprint("v", heads_axes, v)});
+  require_arithmetic(arithmetic);
   write_heads(x, w_q, q, arithmetic);
   write_heads(x, w_k, k, arithmetic);
   write_heads(x, w_v, v, arithmetic);

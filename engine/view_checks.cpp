@@ -34,6 +34,11 @@ void require_same(const Footprint& view, std::size_t axis, const Footprint& othe
   refuse(view.name, named(view, axis) + " does not match " + other.name + ": " + named(other, other_axis));
 }
 
+void require_arithmetic(Arithmetic arithmetic) {
+  if (arithmetic != Arithmetic::textbook && arithmetic != Arithmetic::fused)
+    refuse("arithmetic", number_text(static_cast<int>(arithmetic)) + ", expected textbook or fused");
+}
+
 void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (repeats_elements(outputs[i]))

@@ -2,6 +2,8 @@
 // cache share. Nothing here allocates unless it refuses.
 #pragma once
 
+#include <rapt/dtype.hpp>
+
 #include <charconv>
 #include <span>
 #include <string>
@@ -62,6 +64,9 @@ void require_scale(const std::optional<double>& scale) {
   refuse("scale", number_text(*scale) + ", expected a finite number" +
                       (std::isfinite(*scale) ? std::string(" times log2 e in ") + where + " precision" : ""));
 }
+
+/// Refuses what is no enumerator.
+void require_arithmetic(Arithmetic arithmetic);
 
 /// Refuses an output that names an element twice or shares memory with an input or another output.
 void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs);

@@ -166,6 +166,8 @@ TEST_CASE("project_qkv is three projections, and refuses in the order of its con
                     Contains("w_q: width 5") && Contains("divisible"));
   CHECK_THROWS_WITH(call(w_q, weight(width, 8), w_v, q, k), Contains("D_head") && Contains("w_k 4"));
   CHECK_THROWS_WITH(call(w_q, w_k, w_v, heads(0, n_heads, 3), k), Contains("q: [2, 3, 3, 3]"));
+  CHECK_THROWS_WITH(project_qkv(x, w_q, w_k, w_v, q, k, v, static_cast<Arithmetic>(2)),
+                    "arithmetic: 2, expected textbook or fused");
   CHECK(nothing_written());
 
   project_qkv(x, w_q, w_k, w_v, q, k, v);
@@ -193,6 +195,9 @@ TEST_CASE("project refuses a bias of another length, another input width, and an
   CHECK_THROWS_WITH(project(contiguous<const float>(values.data(), {1, 2, 4}), weights,
                             contiguous(values.data() + 32, {1, 0, 2, 4})),
                     Contains("out: n_heads is 0"));
+  CHECK_THROWS_WITH(project(contiguous<const float>(values.data(), {1, 2, 4}), weights,
+                            contiguous(values.data() + 32, {1, 2, 4}), static_cast<Arithmetic>(-1)),
+                    "arithmetic: -1, expected textbook or fused");
   CHECK(values == std::vector<float>(64, 1.0F));
 }
 

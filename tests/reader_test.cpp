@@ -196,6 +196,11 @@ TEST_CASE("malformed text is refused with one line that says where and what") {
         "after wv[0][0]: line 2, column 1: expected the end of the input, got '\\x00'");
 }
 
+TEST_CASE("limits that are no enumerator are refused") {
+  CHECK_THROWS_WITH(parse("1 1 0 1\nw\n1\n0\n0\n0\n0\n", static_cast<Limits>(2)),
+                    "limits: 2, expected assignment or unbounded");
+}
+
 TEST_CASE("what is no number is refused") {
   for (const std::string text : {"abc",
                                  "nan",

@@ -143,4 +143,6 @@ TEST_CASE("run refuses arrays of other sizes than it is told, and says which") {
   refused([](auto& in) { in.prompt.pop_back(); }, "prompt: 5 elements do not match 3 x 2");
   refused([](auto& in) { in.generated.clear(); }, "generated: 0 elements do not match 1 x 2");
   refused([](auto& in) { in.wv.push_back(0); }, "wv: 5 elements do not match 2 x 2");
+  CHECK_THROWS_WITH(pipeline::run(good, static_cast<Arithmetic>(2)),
+                    "arithmetic: 2, expected textbook or fused");
 }

@@ -218,6 +218,10 @@ class Reader {
 
 Input parse(Source source, Limits limits) {
   const StandardFloatMode mode;
+  if (limits != Limits::assignment && limits != Limits::unbounded) {
+    throw invalid_input("limits: " + std::to_string(static_cast<int>(limits)) +
+                        ", expected assignment or unbounded");
+  }
   return Reader(source, limits).read();
 }
 

@@ -8,6 +8,7 @@
 #include "float_mode.hpp"
 #include "gemm.hpp"
 #include "pipeline/attend.hpp"
+#include "view_checks.hpp"
 
 namespace rapt::pipeline {
 namespace {
@@ -52,6 +53,7 @@ Result run(const Input& input, Arithmetic arithmetic) {
 
 void run(const Input& input, Arithmetic arithmetic, Result& result) {
   const StandardFloatMode mode;
+  require_arithmetic(arithmetic);
   check(input);
   const auto cells = [](Size rows, Size columns) {
     return static_cast<std::size_t>(element_count(rows, columns));

@@ -92,9 +92,9 @@ struct Result {
 /// every ISA. Fused arithmetic is attention()'s: the same bits on every ISA with FMA, but other bits than
 /// textbook's. Neither depends on the number of threads.
 ///
-/// Throws invalid_input when the arrays of the input do not have the sizes that n, d and g say.
-/// Cost: (n + g) d^2 + (n + g)^2 d multiply-adds; memory: the result and the projected rows. Runs in the
-/// caller's TBB arena.
+/// Throws invalid_input when the arrays of the input do not have the sizes that n, d and g say, or arithmetic
+/// is none. Cost: (n + g) d^2 + (n + g)^2 d multiply-adds; memory: the result and the projected rows. Runs in
+/// the caller's TBB arena.
 RAPT_API Result run(const Input& input, Arithmetic arithmetic = Arithmetic::textbook);
 
 /// The same into `result`, whose memory is used again where it is large enough: for many runs. When it

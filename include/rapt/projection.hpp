@@ -66,8 +66,8 @@ RAPT_API View<double, 4> split_heads(View<double, 3> projected, std::ptrdiff_t n
 /// q [batch, n_heads, len, D_head], k and v [batch, n_kv_heads, len, D_head]. n_heads need not be a multiple
 /// of n_kv_heads here. Throws invalid_input, nothing written, in this order: a head count below 1
 /// ("positive"); a weight with other rows than width ("input width"); a weight width that its heads do not
-/// divide ("divisible"); unequal head widths ("D_head"); an output of another shape or one that overlaps x.
-/// std::bad_alloc may come between two of the calls.
+/// divide ("divisible"); unequal head widths ("D_head"); an output of another shape or one that overlaps x;
+/// an arithmetic that is no enumerator. std::bad_alloc may come between two of the calls.
 RAPT_API void project_qkv(View<const float, 3> x, const Projection<float>& w_q, const Projection<float>& w_k,
                           const Projection<float>& w_v, View<float, 4> q, View<float, 4> k, View<float, 4> v,
                           Arithmetic arithmetic = Arithmetic::fused);
