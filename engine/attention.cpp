@@ -175,9 +175,12 @@ class AttentionRun {
     if (next / plan_.row_blocks < call_.shape.heads())
       ask_for_queries(ahead, call_, next / plan_.row_blocks, first_row(next), end_row(next));
     const Size head = first + wave + item / plan_.row_blocks, share = item % plan_.row_blocks;
-    if (head < call_.shape.heads())
-      ask_for_keys(ahead, call_, head, call_.shape.kv_len * share / plan_.row_blocks,
-                   call_.shape.kv_len * (share + 1) / plan_.row_blocks);
+    if (head < call_.shape.heads()) {
+      const Size begin = blocks(head).begin * block_keys,
+                 keys = std::min(blocks(head).end * block_keys, call_.shape.kv_len) - begin;
+      ask_for_keys(ahead, call_, head, begin + keys * share / plan_.row_blocks,
+                   begin + keys * (share + 1) / plan_.row_blocks);
+    }
     return ahead;
   }
 
