@@ -81,8 +81,7 @@ bool is_nested(const Footprint& view) {
 
 }  // namespace
 
-// Without a branch an axis: a decode step finds ten ranges.
-bool find_range(Footprint& view) {
+bool find_any_range(Footprint& view) {
   constexpr std::ptrdiff_t limit = std::numeric_limits<std::ptrdiff_t>::max() / 8;
   bool negative = false, empty = false, far = false;
   std::ptrdiff_t below = 0, above = 0;

@@ -26,9 +26,28 @@ struct Footprint {
   AddressRange range{};  // where its bytes are, as find_range found it: empty for a view without elements
 };
 
+/// find_range() of any view.
+[[nodiscard]] bool find_any_range(Footprint& view);
+
 /// Sets the range of a view that has none yet, which all below require. Or says no: an extent is negative, or
 /// the view spans more than an eighth of the address space.
-[[nodiscard]] bool find_range(Footprint& view);
+[[nodiscard]] inline bool find_range(Footprint& view) {
+  // Where extents and strides are below 2^29, four axes reach less than that. One look at the bits of all of
+  // them: a decode step finds ten ranges.
+  std::size_t bits = 0, below = 0, above = static_cast<std::size_t>(view.element_size);
+  for (std::size_t axis = 0; axis < view.rank; ++axis) {
+    const bool down = view.strides[axis] < 0;
+    const std::size_t most = static_cast<std::size_t>(view.extents[axis]) - 1;  // of 0, every bit
+    const std::size_t stride = static_cast<std::size_t>(view.strides[axis]);
+    bits |= most | (down ? ~stride : stride);
+    below += down ? most * stride : 0;
+    above += down ? 0 : most * stride;
+  }
+  if (bits >> 29U != 0) return find_any_range(view);
+  const auto data = reinterpret_cast<std::intptr_t>(view.data);
+  view.range = {data + static_cast<std::intptr_t>(below), data + static_cast<std::intptr_t>(above)};
+  return true;
+}
 
 /// Whether the view has no elements.
 inline bool is_empty(const Footprint& view) { return view.range.begin == view.range.end; }

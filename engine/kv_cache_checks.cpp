@@ -18,9 +18,13 @@ void require_option(const char* name, Size value, Size least) {
   if (value < least) refuse(name, number_text(value) + ", expected at least " + number_text(least));
 }
 
-/// The cache as the views that it takes: q and out for any number of heads and rows.
-Footprint cache_as(const KvFacts& cache, const Axes& axes, Size heads, Size len, Size dim) {
-  return {"cache", axes, nullptr, 4, 1, {cache.options.batch, heads, len, dim}, {}};
+[[noreturn]] void refuse_unlike_cache(const Footprint& view, std::size_t axis, Size expected) {
+  refuse(view.name,
+         named(view, axis) + " does not match cache: " + view.axes[axis] + " " + number_text(expected));
+}
+
+void require_of_cache(const Footprint& view, std::size_t axis, Size expected) {
+  if (view.extents[axis] != expected) refuse_unlike_cache(view, axis, expected);
 }
 
 Size real_tokens(const View<const bool, 2>& mask, Size b) noexcept {
@@ -31,10 +35,12 @@ Size real_tokens(const View<const bool, 2>& mask, Size b) noexcept {
 
 void check_keys(const KvFacts& cache, const Footprint& k, const Footprint& v) {
   const KvCacheOptions& options = cache.options;
-  const Footprint keys = cache_as(cache, k_axes, options.n_kv_heads, 0, options.head_dim);
-  const Footprint values = cache_as(cache, v_axes, options.n_kv_heads, 0, *options.v_dim);
-  for (const std::size_t axis : {0U, 1U, 3U}) require_same(k, axis, keys, axis);
-  for (const std::size_t axis : {0U, 1U, 3U}) require_same(v, axis, values, axis);
+  require_of_cache(k, 0, options.batch);
+  require_of_cache(k, 1, options.n_kv_heads);
+  require_of_cache(k, 3, options.head_dim);
+  require_of_cache(v, 0, options.batch);
+  require_of_cache(v, 1, options.n_kv_heads);
+  require_of_cache(v, 3, *options.v_dim);
   require_same(v, 2, k, 2);
 }
 
@@ -65,13 +71,14 @@ void check_queries(const KvFacts& cache, const Footprint& q, const Footprint& ou
                    const std::optional<double>& scale, double softcap) {
   const KvCacheOptions& options = cache.options;
   require_positive(q, 1);
-  const Footprint keys = cache_as(cache, k_axes, options.n_kv_heads, 0, options.head_dim);
-  require_same(q, 0, keys, 0);
-  require_same(q, 3, keys, 3);
-  if (q.extents[1] % options.n_kv_heads != 0)
-    refuse("q", named(q, 1) + " is not a multiple of cache: " + named(keys, 1));
+  require_of_cache(q, 0, options.batch);
+  require_of_cache(q, 3, options.head_dim);
+  if (q.extents[1] % options.n_kv_heads != 0) {
+    refuse("q",
+           named(q, 1) + " is not a multiple of cache: " + k_axes[1] + " " + number_text(options.n_kv_heads));
+  }
   for (std::size_t axis = 0; axis < 3; ++axis) require_same(out, axis, q, axis);
-  require_same(out, 3, cache_as(cache, v_axes, options.n_kv_heads, 0, *options.v_dim), 3);
+  require_of_cache(out, 3, *options.v_dim);
   Size visible = 0;
   for (const KvSequence& sequence : cache.sequences) visible = std::max(visible, sequence.length);
   if (__builtin_add_overflow(visible, q.extents[2], &visible) ||

@@ -10,11 +10,8 @@ void refuse(const std::string& argument, const std::string& why) {
   throw invalid_input(argument + ": " + why);
 }
 
-void require_addressable(Footprint& view) {
-  if (find_range(view)) {
-    if (view.data == nullptr && !is_empty(view)) refuse(view.name, "its data is null, expected elements");
-    return;
-  }
+void refuse_address(Footprint view) {
+  if (find_range(view)) refuse(view.name, "its data is null, expected elements");
   for (std::size_t axis = 0; axis < view.rank; ++axis) {
     if (view.extents[axis] < 0) refuse(view.name, named(view, axis) + ", expected at least 0");
   }
@@ -29,8 +26,8 @@ void require_positive(const Footprint& view, std::size_t axis) {
   if (view.extents[axis] < 1) refuse(view.name, named(view, axis) + ", expected at least 1");
 }
 
-void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis) {
-  if (view.extents[axis] == other.extents[other_axis]) return;
+void refuse_different(const Footprint& view, std::size_t axis, const Footprint& other,
+                      std::size_t other_axis) {
   refuse(view.name, named(view, axis) + " does not match " + other.name + ": " + named(other, other_axis));
 }
 

@@ -33,8 +33,15 @@ std::string number_text(Number number) {
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
+// What a check refuses with. Checks stand in headers: a decode step makes some fifty of them.
+[[noreturn]] void refuse_address(Footprint view);
+[[noreturn]] void refuse_different(const Footprint& view, std::size_t axis, const Footprint& other,
+                                   std::size_t other_axis);
+
 /// Finds the view's range. Refuses a negative extent, elements at null, and a reach that cannot be counted.
-void require_addressable(Footprint& view);
+inline void require_addressable(Footprint& view) {
+  if (!find_range(view) || (view.data == nullptr && !is_empty(view))) refuse_address(view);
+}
 
 template <class E, int N>
 Footprint footprint(const char* name, const Axes& axes, const View<E, N>& view) {
@@ -54,7 +61,10 @@ Footprint footprint(const char* name, const Axes& axes, const View<E, N>& view) 
 std::string named(const Footprint& view, std::size_t axis);
 
 void require_positive(const Footprint& view, std::size_t axis);
-void require_same(const Footprint& view, std::size_t axis, const Footprint& other, std::size_t other_axis);
+inline void require_same(const Footprint& view, std::size_t axis, const Footprint& other,
+                         std::size_t other_axis) {
+  if (view.extents[axis] != other.extents[other_axis]) refuse_different(view, axis, other, other_axis);
+}
 
 /// Refuses a scale that is not finite, or that is not in T once it is multiplied by log2 e.
 template <class T>
