@@ -28,7 +28,7 @@ void ask_for_keys(kernels::Ahead& ahead, const AttentionCall<T, S>& call, Size h
 template <class T, class S>
 void ask_for_queries(kernels::Ahead& ahead, const AttentionCall<T, S>& call, Size head, Size begin,
                      Size end) noexcept {
-  if (call.shape.group_size() != 1) return;
+  if (call.shape.group_size != 1) return;
   ask_for_rows(ahead, call, call.out, head, begin, end);
   ask_for_rows(ahead, call, call.q, head, begin, end);
 }
@@ -41,7 +41,7 @@ kernels::Ahead memory_of_head(const AttentionCall<T, S>& call, Size head) noexce
   kernels::Ahead ahead;
   const double elements =
       static_cast<double>(shape.q_len + shape.kv_len) * static_cast<double>(shape.head_dim + shape.v_dim);
-  if (head >= shape.heads() || shape.group_size() != 1 || elements * sizeof(T) > most_bytes) return ahead;
+  if (head >= shape.heads() || shape.group_size != 1 || elements * sizeof(T) > most_bytes) return ahead;
   ask_for_queries(ahead, call, head, 0, shape.q_len);
   ask_for_keys(ahead, call, head, 0, shape.kv_len);
   // A line a page at once, so that addresses are translated side by side: each translation by itself holds

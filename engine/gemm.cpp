@@ -67,10 +67,10 @@ template <class T>
 struct GemmBlock {
   kernels::Kernels<T> const& kernels;
   void (*multiply)(const kernels::MultiplyArgs<T>&) noexcept;
-  View<const T, 3> a;
+  const View<const T, 3>& a;
   const PackedMatrix<T>& b;
   const T* bias;
-  View<T, 4> c;
+  const View<T, 4>& c;
   std::optional<Size> a_stride = in_place_stride(a);
   std::optional<Size> c_stride = in_place_stride(c);
   Size columns_at_once = a_stride ? columns_block : copied_columns_block;
@@ -83,7 +83,7 @@ struct GemmBlock {
       if (!a_stride && steps > 0) copy_block(a, row, rows, step, steps, copied_a);
       multiply({.a = a_stride ? a.data + row * *a_stride + step : copied_a,
                 .a_stride = a_stride.value_or(copied_stride<T>),
-                .b = b.panel(column / kernels.NR) + step * kernels.NR,
+                .b = b.panel_at(column) + step * kernels.NR,
                 .b_stride = b.panel_stride(),
                 .b_far = kernels::is_far(static_cast<double>(b.bytes())),
                 .c = target,
@@ -141,7 +141,8 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
 }
 
 template <class T>
-void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c) {
+void gemm(Arithmetic arithmetic, const View<const T, 3>& a, const PackedMatrix<T>& b, const T* bias,
+          const View<T, 4>& c) {
   // Where one is 0 the products of the others may not fit.
   if (std::find(c.extents.begin(), c.extents.end(), 0) != c.extents.end()) return;
   const Size rows = c.extents[0] * c.extents[1], columns = c.extents[2] * c.extents[3];
@@ -165,9 +166,9 @@ void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, c
 
 template class PackedMatrix<float>;
 template class PackedMatrix<double>;
-template void gemm(Arithmetic, View<const float, 3>, const PackedMatrix<float>&, const float*,
-                   View<float, 4>);
-template void gemm(Arithmetic, View<const double, 3>, const PackedMatrix<double>&, const double*,
-                   View<double, 4>);
+template void gemm(Arithmetic, const View<const float, 3>&, const PackedMatrix<float>&, const float*,
+                   const View<float, 4>&);
+template void gemm(Arithmetic, const View<const double, 3>&, const PackedMatrix<double>&, const double*,
+                   const View<double, 4>&);
 
 }  // namespace rapt

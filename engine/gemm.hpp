@@ -20,7 +20,8 @@ class PackedMatrix {
 
   Size steps() const noexcept { return steps_; }
   Size columns() const noexcept { return columns_; }
-  const T* panel(Size p) const noexcept { return panels_.get() + p * panel_stride(); }
+  /// The panel that begins with a column, a multiple of NR.
+  const T* panel_at(Size column) const noexcept { return panels_.get() + column * steps_; }
   Size panel_stride() const noexcept { return steps_ * kernels_->NR; }
   Size bytes() const noexcept { return panels_.size() * static_cast<Size>(sizeof(T)); }
   const kernels::Kernels<T>& kernels() const noexcept { return *kernels_; }
@@ -38,7 +39,8 @@ class PackedMatrix {
 /// and overlaps neither a nor b. Cost: 2 outer * len * groups * width * steps flop; scratch of about 1 MiB a
 /// thread. Throws std::bad_alloc before anything is written.
 template <class T>
-void gemm(Arithmetic arithmetic, View<const T, 3> a, const PackedMatrix<T>& b, const T* bias, View<T, 4> c);
+void gemm(Arithmetic arithmetic, const View<const T, 3>& a, const PackedMatrix<T>& b, const T* bias,
+          const View<T, 4>& c);
 
 /// c [rows, columns] = a [rows, steps] b [steps, columns].
 template <class T>

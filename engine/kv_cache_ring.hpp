@@ -31,7 +31,9 @@ struct KvRing {
 
   std::ptrdiff_t slots() const noexcept { return blocks * kernels::block_keys; }
   /// The ring's block of a block of the sequence.
-  std::ptrdiff_t place_of(std::ptrdiff_t block) const noexcept { return block % blocks; }
+  std::ptrdiff_t place_of(std::ptrdiff_t block) const noexcept {
+    return block < blocks ? block : block % blocks;
+  }
 
   /// What a row sees whose own position is end - 1.
   Offered offered(std::ptrdiff_t end) const noexcept { return {window < end ? end - window : 0, end}; }

@@ -22,8 +22,10 @@ KvRun<S>::KvRun(const KvCall<S>& call, Size most_rows, Size slots, Carver& memor
   shape.q_len = most_rows;
   const Size capacity = std::min(shape.rows(), plan_cached(shape, 0).row_block);
   for (Size slot = 0; slot < slots; ++slot) {
-    Rows rows(call, capacity, memory);
-    if (rows_ != nullptr) std::construct_at(rows_ + slot, rows);
+    if (rows_ != nullptr)
+      std::construct_at(rows_ + slot, call, capacity, memory);
+    else
+      static_cast<void>(Rows(call, capacity, memory));
   }
   if (!plan_cached(shape, most_blocks_).split) return;
   const Size partials = element_count(shape.heads(), most_blocks_);

@@ -55,11 +55,12 @@ Size arena_bytes(const KvLayout& layout, Size element_size) {
 
 template <class S>
 template <class In>
-void KvStore<S>::write_panel(const KvTokens& tokens, Size panel, View<const In, 4> k, View<const In, 4> v,
-                             RowRotation<T>* rotation, T* line) const noexcept {
-  const Size start = (tokens.position / layout_.NR + panel) * layout_.NR;
+void KvStore<S>::write_panel(const KvTokens& tokens, Size panel, const View<const In, 4>& k,
+                             const View<const In, 4>& v, RowRotation<T>* rotation, T* line) const noexcept {
+  const Size start = (layout_.panel_of(tokens.position) + panel) * layout_.NR;
   const Size first = std::max(start, tokens.position),
              last = std::min(start + layout_.NR, tokens.position + tokens.count);
+  if (first >= last) return;
   const KvTokens part = part_of(tokens, first - tokens.position, last - first);
   if (rotation != nullptr)
     write_rotated_keys(part, k, *rotation, line);
@@ -71,7 +72,7 @@ void KvStore<S>::write_panel(const KvTokens& tokens, Size panel, View<const In, 
 // A whole panel of keys that need no rounding is transposed in registers.
 template <class S>
 template <class In>
-void KvStore<S>::write_keys(const KvTokens& tokens, View<const In, 4> k) const noexcept {
+void KvStore<S>::write_keys(const KvTokens& tokens, const View<const In, 4>& k) const noexcept {
   const bool whole_panel = std::is_same_v<T, S> && tokens.count == layout_.NR;
   for (Size hkv = 0; hkv < layout_.n_kv_heads; ++hkv) {
     if constexpr (std::is_same_v<T, S>) {
@@ -98,8 +99,8 @@ void KvStore<S>::write_keys(const KvTokens& tokens, View<const In, 4> k) const n
 // Position by position, so that the heads share an angle.
 template <class S>
 template <class In>
-void KvStore<S>::write_rotated_keys(const KvTokens& tokens, View<const In, 4> k, RowRotation<T>& rotation,
-                                    T* line) const noexcept {
+void KvStore<S>::write_rotated_keys(const KvTokens& tokens, const View<const In, 4>& k,
+                                    RowRotation<T>& rotation, T* line) const noexcept {
   for (Size i = 0; i < tokens.count; ++i) {
     rotation.move_to(tokens.position + i);
     for (Size hkv = 0; hkv < layout_.n_kv_heads; ++hkv) {
@@ -119,7 +120,7 @@ void KvStore<S>::write_key(const In* key, Size stride, S* to) const noexcept {
 
 template <class S>
 template <class In>
-void KvStore<S>::write_values(const KvTokens& tokens, View<const In, 4> v) const noexcept {
+void KvStore<S>::write_values(const KvTokens& tokens, const View<const In, 4>& v) const noexcept {
   const Size NR = layout_.NR;
   for (Size hkv = 0; hkv < layout_.n_kv_heads; ++hkv) {
     S* const values = value_at(tokens.b, hkv, tokens.position);
@@ -174,18 +175,21 @@ void KvStore<S>::read_values(Size b, const KvSequence& held, const View<T, 3>& o
   }
 }
 
-#define RAPT_KV_STORE(S)                                                                           \
-  template class KvStore<S>;                                                                       \
-  template void KvStore<S>::write_panel(const KvTokens&, Size, View<const S, 4>, View<const S, 4>, \
-                                        RowRotation<KvStore<S>::T>*, KvStore<S>::T*) const noexcept;
+#define RAPT_KV_STORE(S)                                                                      \
+  template class KvStore<S>;                                                                  \
+  template void KvStore<S>::write_panel(const KvTokens&, Size, const View<const S, 4>&,       \
+                                        const View<const S, 4>&, RowRotation<KvStore<S>::T>*, \
+                                        KvStore<S>::T*) const noexcept;
 RAPT_KV_STORE(float)
 RAPT_KV_STORE(double)
 RAPT_KV_STORE(bf16)
 RAPT_KV_STORE(f16)
 #undef RAPT_KV_STORE
-template void KvStore<bf16>::write_panel(const KvTokens&, Size, View<const float, 4>, View<const float, 4>,
-                                         RowRotation<float>*, float*) const noexcept;
-template void KvStore<f16>::write_panel(const KvTokens&, Size, View<const float, 4>, View<const float, 4>,
-                                        RowRotation<float>*, float*) const noexcept;
+template void KvStore<bf16>::write_panel(const KvTokens&, Size, const View<const float, 4>&,
+                                         const View<const float, 4>&, RowRotation<float>*,
+                                         float*) const noexcept;
+template void KvStore<f16>::write_panel(const KvTokens&, Size, const View<const float, 4>&,
+                                        const View<const float, 4>&, RowRotation<float>*,
+                                        float*) const noexcept;
 
 }  // namespace rapt

@@ -4,6 +4,7 @@
 
 #include <rapt/kv_cache.hpp>
 
+#include <bit>
 #include <type_traits>
 
 #include "arena.hpp"
@@ -29,6 +30,12 @@ inline constexpr KvDtype kv_dtype = std::is_same_v<S, double>  ? KvDtype::f64
 struct KvLayout {
   Size batch, n_kv_heads, head_dim, v_dim, NR;
   KvRing ring;
+  // A power of two: a token asks for its panels several times, and a division takes as long as ten shifts.
+  int log2_NR = std::countr_zero(static_cast<std::size_t>(NR));
+
+  /// The panel of a position or component, and its column there.
+  Size panel_of(Size i) const noexcept { return i >> log2_NR; }
+  Size column_of(Size i) const noexcept { return i & (NR - 1); }
 
   /// Keys [block_keys / NR][head_dim][NR], then values [round_up(v_dim, NR) / NR][block_keys][NR]. A panel's
   /// columns lie as kernels::panel_column says.
@@ -80,13 +87,13 @@ class KvStore {
   /// Panels of keys that the tokens touch: what write_panel() is called for.
   Size panels_of(const KvTokens& tokens) const noexcept {
     if (tokens.count == 0) return 0;
-    return (tokens.position + tokens.count - 1) / layout_.NR - tokens.position / layout_.NR + 1;
+    return layout_.panel_of(tokens.position + tokens.count - 1) - layout_.panel_of(tokens.position) + 1;
   }
-  /// Stores those tokens that lie in the panel-th of them, for every KV head. In is S or T. Keys are rotated
-  /// where rotation is given, with `line` (head_dim elements) as scratch. Different panels may be written at
-  /// the same time.
+  /// Stores those tokens that lie in the panel-th of them, none behind the last, for every KV head. In is S
+  /// or T. Keys are rotated where rotation is given, with `line` (head_dim elements) as scratch. Different
+  /// panels may be written at the same time.
   template <class In>
-  void write_panel(const KvTokens& tokens, Size panel, View<const In, 4> k, View<const In, 4> v,
+  void write_panel(const KvTokens& tokens, Size panel, const View<const In, 4>& k, const View<const In, 4>& v,
                    RowRotation<T>* rotation, T* line) const noexcept;
 
   /// Copies the blocks that hold `sequence` from one sequence, of this or another store of the same layout.
@@ -101,7 +108,7 @@ class KvStore {
     return block(b, hkv, position / kernels::block_keys).v + position % kernels::block_keys * layout_.NR;
   }
   Size value_offset(Size j) const noexcept {
-    return j / layout_.NR * kernels::block_keys * layout_.NR + column(j);
+    return layout_.panel_of(j) * kernels::block_keys * layout_.NR + column(j);
   }
 
  private:
@@ -109,18 +116,18 @@ class KvStore {
   S* key_at(Size b, Size hkv, Size position) const noexcept {
     const Size slot = position % kernels::block_keys;
     return block(b, hkv, position / kernels::block_keys).k +
-           slot / layout_.NR * layout_.head_dim * layout_.NR + column(slot);
+           layout_.panel_of(slot) * layout_.head_dim * layout_.NR + column(slot);
   }
-  Size column(Size i) const noexcept { return kernels::panel_column<S>(i % layout_.NR, layout_.NR); }
+  Size column(Size i) const noexcept { return kernels::panel_column<S>(layout_.column_of(i), layout_.NR); }
   template <class In>
-  void write_keys(const KvTokens& tokens, View<const In, 4> k) const noexcept;
+  void write_keys(const KvTokens& tokens, const View<const In, 4>& k) const noexcept;
   template <class In>
-  void write_rotated_keys(const KvTokens& tokens, View<const In, 4> k, RowRotation<T>& rotation,
+  void write_rotated_keys(const KvTokens& tokens, const View<const In, 4>& k, RowRotation<T>& rotation,
                           T* line) const noexcept;
   template <class In>
   void write_key(const In* key, Size stride, S* to) const noexcept;
   template <class In>
-  void write_values(const KvTokens& tokens, View<const In, 4> v) const noexcept;
+  void write_values(const KvTokens& tokens, const View<const In, 4>& v) const noexcept;
 
   KvLayout layout_;
   const kernels::Kernels<T>* kernels_;

@@ -25,7 +25,7 @@ Size row_slots(const KvCall<S>& call, Size step, Size keys) noexcept {
   shape.q_len = step;
   const CachedPlan plan = plan_cached(shape, call.store.layout().ring.blocks);
   const double bytes = call.stored_bytes(keys), read = stored_byte_flop * bytes;
-  const double flop = 2 * bytes / sizeof(S) * static_cast<double>(step * shape.group_size());
+  const double flop = 2 * bytes / sizeof(S) * static_cast<double>(step * shape.group_size);
   return worker_slots(shape.heads() * std::max(plan.row_blocks, plan.split ? plan.runs : Size{1}),
                       std::max(flop, read));
 }
@@ -35,7 +35,7 @@ Size write_slots(const KvStore<S>& store, Size len) noexcept {
   const KvLayout& layout = store.layout();
   const double elements = static_cast<double>(layout.batch * layout.n_kv_heads) * static_cast<double>(len) *
                           static_cast<double>(layout.head_dim + layout.v_dim);
-  return worker_slots(layout.batch * (len / layout.NR + 2), element_flop * elements);
+  return worker_slots(layout.batch * (layout.panel_of(len) + 2), element_flop * elements);
 }
 
 // Every head of a row turns by one angle.
@@ -61,8 +61,8 @@ View<E, 4> rows_of(View<E, 4> view, Size first, Size count) noexcept {
 
 /// Attends to rows [first, first + count) of the chunk.
 template <class S, class T>
-void attend_rows(KvCall<S>& call, KvRowScratch<S>& scratch, View<const T, 4> q, View<T, 4> out, Size first,
-                 Size count, Size slots, RowRotation<T>* rotations) noexcept {
+void attend_rows(KvCall<S>& call, KvRowScratch<S>& scratch, const View<const T, 4>& q, const View<T, 4>& out,
+                 Size first, Size count, Size slots, RowRotation<T>* rotations) noexcept {
   call.shape.q_len = count;
   call.ends = scratch.ends + first;
   call.ends_stride = q.extents[2];
@@ -101,7 +101,8 @@ TypedKvCache<S>::TypedKvCache(const TypedKvCache& other)
 
 template <class S>
 template <class In>
-void TypedKvCache<S>::append(View<const In, 4> k, View<const In, 4> v, const KvAppendOptions& options) {
+void TypedKvCache<S>::append(const View<const In, 4>& k, const View<const In, 4>& v,
+                             const KvAppendOptions& options) {
   const Size batch = store_.layout().batch, len = k.extents[2];
   if (batch == 0 || len == 0) return;
   const typename KvWorkspaces<T>::Lease workspace(workspaces_);
@@ -126,8 +127,9 @@ void TypedKvCache<S>::append(View<const In, 4> k, View<const In, 4> v, const KvA
 
 template <class S>
 template <class In>
-AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k, View<const In, 4> v,
-                                        View<T, 4> out, const KvAttendOptions& options) {
+AttentionReport TypedKvCache<S>::attend(const View<const T, 4>& q, const View<const In, 4>& k,
+                                        const View<const In, 4>& v, const View<T, 4>& out,
+                                        const KvAttendOptions& options) {
   const Size batch = store_.layout().batch, len = q.extents[2];
   if (batch == 0 || len == 0) return {};
   const typename KvWorkspaces<T>::Lease workspace(workspaces_);
@@ -174,7 +176,7 @@ AttentionReport TypedKvCache<S>::attend(View<const T, 4> q, View<const In, 4> k,
 }
 
 template <class S>
-AttentionReport TypedKvCache<S>::query(View<const T, 4> q, View<T, 4> out,
+AttentionReport TypedKvCache<S>::query(const View<const T, 4>& q, const View<T, 4>& out,
                                        const KvQueryOptions& options) const {
   const Size batch = store_.layout().batch, len = q.extents[2];
   if (batch == 0 || len == 0) return {};
@@ -212,34 +214,35 @@ void TypedKvCache<S>::copy_sequence(Size source, Size target) noexcept {
 
 template <class S>
 template <class In>
-void TypedKvCache<S>::write(const KvTokens* tokens, View<const In, 4> k, View<const In, 4> v, Size slots,
-                            RowRotation<T>* rotations, T* lines) const noexcept {
+void TypedKvCache<S>::write(const KvTokens* tokens, const View<const In, 4>& k, const View<const In, 4>& v,
+                            Size slots, RowRotation<T>* rotations, T* lines) const noexcept {
   Size panels = 0;
   for (Size b = 0; b < store_.layout().batch; ++b) panels = std::max(panels, store_.panels_of(tokens[b]));
   if (panels == 0) return;
   run_items(store_.layout().batch * panels, slots, [&](Size slot, Size item) {
-    const KvTokens& of = tokens[item / panels];
-    if (item % panels >= store_.panels_of(of)) return;
-    store_.write_panel(of, item % panels, k, v, rotations == nullptr ? nullptr : rotations + slot,
+    store_.write_panel(tokens[item / panels], item % panels, k, v,
+                       rotations == nullptr ? nullptr : rotations + slot,
                        lines + slot * store_.layout().head_dim);
   });
 }
 
 #define RAPT_TYPED_KV_CACHE(S)                                                                       \
   template class TypedKvCache<S>;                                                                    \
-  template void TypedKvCache<S>::append(View<const S, 4>, View<const S, 4>, const KvAppendOptions&); \
-  template AttentionReport TypedKvCache<S>::attend(View<const ArithmeticOf<S>, 4>, View<const S, 4>, \
-                                                   View<const S, 4>, View<ArithmeticOf<S>, 4>,       \
-                                                   const KvAttendOptions&);
+  template void TypedKvCache<S>::append(const View<const S, 4>&, const View<const S, 4>&,            \
+                                        const KvAppendOptions&);                                     \
+  template AttentionReport TypedKvCache<S>::attend(const View<const ArithmeticOf<S>, 4>&,            \
+                                                   const View<const S, 4>&, const View<const S, 4>&, \
+                                                   const View<ArithmeticOf<S>, 4>&, const KvAttendOptions&);
 RAPT_TYPED_KV_CACHE(float)
 RAPT_TYPED_KV_CACHE(double)
 RAPT_TYPED_KV_CACHE(bf16)
 RAPT_TYPED_KV_CACHE(f16)
 #undef RAPT_TYPED_KV_CACHE
 #define RAPT_ROUNDING_KV_CACHE(S)                                                                            \
-  template void TypedKvCache<S>::append(View<const float, 4>, View<const float, 4>, const KvAppendOptions&); \
-  template AttentionReport TypedKvCache<S>::attend(View<const float, 4>, View<const float, 4>,               \
-                                                   View<const float, 4>, View<float, 4>,                     \
+  template void TypedKvCache<S>::append(const View<const float, 4>&, const View<const float, 4>&,            \
+                                        const KvAppendOptions&);                                             \
+  template AttentionReport TypedKvCache<S>::attend(const View<const float, 4>&, const View<const float, 4>&, \
+                                                   const View<const float, 4>&, const View<float, 4>&,       \
                                                    const KvAttendOptions&);
 RAPT_ROUNDING_KV_CACHE(bf16)
 RAPT_ROUNDING_KV_CACHE(f16)

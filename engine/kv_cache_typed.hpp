@@ -22,11 +22,12 @@ class TypedKvCache {
   TypedKvCache(const TypedKvCache& other);
 
   template <class In>
-  void append(View<const In, 4> k, View<const In, 4> v, const KvAppendOptions& options);
+  void append(const View<const In, 4>& k, const View<const In, 4>& v, const KvAppendOptions& options);
   template <class In>
-  AttentionReport attend(View<const T, 4> q, View<const In, 4> k, View<const In, 4> v, View<T, 4> out,
-                         const KvAttendOptions& options);
-  AttentionReport query(View<const T, 4> q, View<T, 4> out, const KvQueryOptions& options) const;
+  AttentionReport attend(const View<const T, 4>& q, const View<const In, 4>& k, const View<const In, 4>& v,
+                         const View<T, 4>& out, const KvAttendOptions& options);
+  AttentionReport query(const View<const T, 4>& q, const View<T, 4>& out,
+                        const KvQueryOptions& options) const;
 
   const KvStore<S>& store() const noexcept { return store_; }
   const std::vector<KvSequence>& sequences() const noexcept { return sequences_; }
@@ -38,7 +39,7 @@ class TypedKvCache {
  private:
   const KvRing& ring() const noexcept { return store_.layout().ring; }
   template <class In>
-  void write(const KvTokens* tokens, View<const In, 4> k, View<const In, 4> v, Size slots,
+  void write(const KvTokens* tokens, const View<const In, 4>& k, const View<const In, 4>& v, Size slots,
              RowRotation<T>* rotations, T* lines) const noexcept;
 
   const kernels::KernelTable& table_;

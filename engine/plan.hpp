@@ -10,12 +10,14 @@ namespace rapt {
 struct AttentionShape {
   std::ptrdiff_t batch, n_heads, n_kv_heads, q_len, kv_len, head_dim, v_dim;
 
-  std::ptrdiff_t group_size() const noexcept { return n_kv_heads == 0 ? 0 : n_heads / n_kv_heads; }
+  /// Query heads of one KV head: divided once, since a decode step asks for it some ten times.
+  std::ptrdiff_t group_size = n_kv_heads == 0 ? 0 : n_heads / n_kv_heads;
+
   std::ptrdiff_t heads() const noexcept { return batch * n_kv_heads; }
-  /// Query rows of one KV head. Row r is query r / group_size() of head r % group_size() of the group: rows
+  /// Query rows of one KV head. Row r is query r / group_size of head r % group_size of the group: rows
   /// of one query stand together, so that a decode step of a group is one tile and a causal tile has little
   /// that only some of its rows see.
-  std::ptrdiff_t rows() const noexcept { return group_size() * q_len; }
+  std::ptrdiff_t rows() const noexcept { return group_size * q_len; }
   /// Of K and V together.
   double key_value_elements() const noexcept {
     return static_cast<double>(heads()) * static_cast<double>(kv_len) * static_cast<double>(head_dim + v_dim);

@@ -85,7 +85,7 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
 
 template <class Call>
 void RowBlock<Call>::place_rows() noexcept {
-  const Size first_head = hkv_ * call_.shape.group_size(), end_head = first_head + call_.shape.group_size();
+  const Size first_head = hkv_ * call_.shape.group_size, end_head = first_head + call_.shape.group_size;
   const bool none_dropped = !call_.options.query_mask;
   Place place = place_of(first_);
   Size rows = 0;
@@ -122,8 +122,8 @@ void RowBlock<Call>::offer_keys() noexcept {
 template <class Call>
 bool RowBlock<Call>::kernel_finishes() const noexcept {
   return offered_.begin / block_keys * block_keys + block_keys >= offered_.end &&
-         call_.shape.group_size() == 1 && !call_.options.query_mask && call_.out.strides[3] == 1 &&
-         call_.shape.v_dim % call_.kernels.NR == 0;
+         call_.shape.group_size == 1 && !call_.options.query_mask && call_.out.strides[3] == 1 &&
+         round_up(call_.shape.v_dim, call_.kernels.NR) == call_.shape.v_dim;
 }
 
 template <class Call>
@@ -147,7 +147,7 @@ void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
 // sets.
 template <class Call>
 bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
-  return rows_read(rows) == rows && call_.shape.group_size() == 1 && !call_.options.query_mask &&
+  return rows_read(rows) == rows && call_.shape.group_size == 1 && !call_.options.query_mask &&
          call_.q.strides[3] == 1 && call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
 }
 

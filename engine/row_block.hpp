@@ -53,7 +53,7 @@ class RowBlock {
     Size h, i;
   };
   Place place_of(Size r) const noexcept {
-    const Size group = call_.shape.group_size();
+    const Size group = call_.shape.group_size;
     return {hkv_ * group + r % group, r / group};
   }
   bool computed(const Place& place) const noexcept {

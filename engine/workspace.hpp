@@ -15,13 +15,13 @@ inline constexpr Size alignment = 64;  // a cache line, and the widest vector
 
 /// a * b elements, about to be allocated. Throws std::bad_alloc when the product does not fit.
 inline Size element_count(Size a, Size b) {
-  const auto product = checked_product({a, b});
-  if (!product) throw std::bad_alloc();
-  return *product;
+  Size product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) throw std::bad_alloc();
+  return product;
 }
 
-/// n rounded up to a multiple of `to`.
-constexpr Size round_up(Size n, Size to) noexcept { return (n + to - 1) / to * to; }
+/// n rounded up to a multiple of `to`, a power of two.
+constexpr Size round_up(Size n, Size to) noexcept { return (n + to - 1) & -to; }
 
 /// `count` uninitialised elements on a 64-byte boundary.
 template <class T>
