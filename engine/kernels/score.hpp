@@ -22,17 +22,27 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
   constexpr Size w = width<T, Arch>;
   // From the start of a panel on, so that vectors taken together never straddle one.
   const Size first = keys.lo / NR<T, Arch> * NV, last = (keys.hi + w - 1) / w;
-  for_streamed_vectors<streamed_vectors<T, S, R>, takes_turns<T, S, R>, R == MR>(
-      last - first, args.in_memory, [&]<int V>(Size offset, Size pitch) __attribute__((always_inline)) {
-        const Size vector = first + offset;
-        Accumulators<T, Arch, R, V> acc;
-        acc.clear();
-        fused_product(acc, q, args.q_stride,
-                      Panels<S>{args.k + vector / NV * args.k_stride, pitch / NV * args.k_stride, NR<T, Arch>,
-                                args.far},
-                      args.head_dim, *args.ahead);
-        acc.write(s + vector * w, score_stride<T>, pitch);
-      });
+  constexpr int at_once = streamed_vectors<T, S, R>;
+  const auto product = [&]<int V>(Size offset, Size pitch) __attribute__((always_inline)) {
+    const Size vector = first + offset;
+    Accumulators<T, Arch, R, V> acc;
+    acc.clear();
+    fused_product(
+        acc, q, args.q_stride,
+        Panels<S>{args.k + vector / NV * args.k_stride, pitch / NV * args.k_stride, NR<T, Arch>, args.far},
+        args.head_dim, *args.ahead);
+    acc.write(s + vector * w, score_stride<T>, pitch);
+  };
+  Size vectors = last - first;
+  if constexpr (R == 1) {
+    // A panel left alone would be bound by latency: the vectors before it take it along.
+    const Size left = vectors % at_once;
+    if (left > 0 && left <= NV && vectors > at_once) {
+      vectors -= at_once + left;
+      product.template operator()<at_once + NV>(vectors, NV);
+    }
+  }
+  for_streamed_vectors<at_once, takes_turns<T, S, R>, R == MR>(vectors, args.in_memory, product);
 }
 
 }  // namespace rapt::kernels

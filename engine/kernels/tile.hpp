@@ -190,7 +190,7 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
                               Size steps) noexcept {
   if constexpr (R > half_tile) {
     add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
-  } else if constexpr (V <= vectors_at_once<R>) {
+  } else if constexpr (R == 1 || V <= vectors_at_once<R>) {
     using Ask = AskPanels<T, Arch, R, V, S, 1>;
     add_steps_asking<Step>(acc, a, a_stride, b, steps, Ask{b, Ask::ahead, steps});
   } else if constexpr (takes_turns<T, S, R> && V == vectors_in_turns) {
