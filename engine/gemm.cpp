@@ -1,7 +1,7 @@
 #include "gemm.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <cstdint>
 
 #include "dispatch.hpp"
 #include "run.hpp"
@@ -25,25 +25,28 @@ template <class T>
 constexpr Size copied_stride = steps_block +
                                static_cast<Size>(static_cast<std::size_t>(alignment) / sizeof(T));
 
-/// The stride of two axes taken as one, the second running fastest; empty when no single stride does it.
-std::optional<Size> merged_stride(Size outer, Size outer_stride, Size inner, Size inner_stride) noexcept {
+// Where rows cannot be read or written in place. (Not std::optional: GCC returns it through memory, and its
+// reader waits for the two stores.)
+constexpr Size no_stride = PTRDIFF_MIN;
+
+/// The stride of two axes taken as one, the second running fastest; no_stride when no single one does it.
+Size merged_stride(Size outer, Size outer_stride, Size inner, Size inner_stride) noexcept {
   if (inner == 1) return outer_stride;
   if (outer == 1 || outer_stride == inner * inner_stride) return inner_stride;
-  return std::nullopt;
+  return no_stride;
 }
 
 /// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances.
 template <class T>
-std::optional<Size> in_place_stride(const View<const T, 3>& a) noexcept {
-  if (a.strides[2] != 1) return std::nullopt;
+Size in_place_stride(const View<const T, 3>& a) noexcept {
+  if (a.strides[2] != 1) return no_stride;
   return merged_stride(a.extents[0], a.strides[0], a.extents[1], a.strides[1]);
 }
 
 /// The row stride with which the kernel can write c in place: contiguous rows at equal distances.
 template <class T>
-std::optional<Size> in_place_stride(const View<T, 4>& c) noexcept {
-  const auto column_stride = merged_stride(c.extents[2], c.strides[2], c.extents[3], c.strides[3]);
-  if (column_stride != 1) return std::nullopt;
+Size in_place_stride(const View<T, 4>& c) noexcept {
+  if (merged_stride(c.extents[2], c.strides[2], c.extents[3], c.strides[3]) != 1) return no_stride;
   return merged_stride(c.extents[0], c.strides[0], c.extents[1], c.strides[1]);
 }
 
@@ -71,18 +74,18 @@ struct GemmBlock {
   const PackedMatrix<T>& b;
   const T* bias;
   const View<T, 4>& c;
-  std::optional<Size> a_stride = in_place_stride(a);
-  std::optional<Size> c_stride = in_place_stride(c);
-  Size columns_at_once = a_stride ? columns_block : copied_columns_block;
+  Size a_stride = in_place_stride(a), c_stride = in_place_stride(c);
+  bool reads_a = a_stride != no_stride, writes_c = c_stride != no_stride;  // in place
+  Size columns_at_once = reads_a ? columns_block : copied_columns_block;
 
   void operator()(Size row, Size rows, Size column, Size columns, T* copied_a, T* dense_c) const noexcept {
-    T* target = c_stride ? c.data + row * *c_stride + column : dense_c;
-    const Size target_stride = c_stride.value_or(columns_at_once);
+    T* target = writes_c ? c.data + row * c_stride + column : dense_c;
+    const Size target_stride = writes_c ? c_stride : columns_at_once;
     for (Size step = 0; step == 0 || step < b.steps(); step += steps_block) {
       const Size steps = std::min(steps_block, b.steps() - step);
-      if (!a_stride && steps > 0) copy_block(a, row, rows, step, steps, copied_a);
-      multiply({.a = a_stride ? a.data + row * *a_stride + step : copied_a,
-                .a_stride = a_stride.value_or(copied_stride<T>),
+      if (!reads_a && steps > 0) copy_block(a, row, rows, step, steps, copied_a);
+      multiply({.a = reads_a ? a.data + row * a_stride + step : copied_a,
+                .a_stride = reads_a ? a_stride : copied_stride<T>,
                 .b = b.panel_at(column) + step * kernels.NR,
                 .b_stride = b.panel_stride(),
                 .b_far = kernels::is_far(static_cast<double>(b.bytes())),
@@ -97,7 +100,7 @@ struct GemmBlock {
       for (Size r = 0; r < rows; ++r)
         for (Size j = 0; j < columns; ++j) target[r * target_stride + j] += bias[column + j];
     }
-    if (!c_stride) scatter(row, rows, column, columns, dense_c);
+    if (!writes_c) scatter(row, rows, column, columns, dense_c);
   }
 
   // Group by group, so that the inner loop runs along one axis of c.
@@ -153,8 +156,8 @@ void gemm(Arithmetic arithmetic, const View<const T, 3>& a, const PackedMatrix<T
       2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(b.steps());
   const Size slots = worker_slots(row_blocks * column_blocks, flop);
 
-  const Size copied = block.a_stride ? 0 : rows_block * copied_stride<T>;
-  const Size dense = block.c_stride ? 0 : rows_block * block.columns_at_once;
+  const Size copied = block.reads_a ? 0 : rows_block * copied_stride<T>;
+  const Size dense = block.writes_c ? 0 : rows_block * block.columns_at_once;
   const AlignedArray<T> scratch(slots * (copied + dense));
   run_items(row_blocks * column_blocks, slots, [&](Size slot, Size item) {
     const Size row = item % row_blocks * rows_block, column = item / row_blocks * block.columns_at_once;

@@ -165,9 +165,13 @@ void check_attend(const KvFacts& cache, const Footprint& q, const Footprint& k, 
   require_same(q, 2, k, 2);
   check_queries(cache, q, out, options.scale, options.softcap);
   if (options.rope) require_rotatable(cache.options.head_dim, *options.rope);
-  std::array<Footprint, 4> inputs{q, k, v};
-  if (options.key_mask) inputs[3] = check_mask("key_mask", key_axes, *options.key_mask, k);
-  require_apart({inputs.data(), options.key_mask ? 4U : 3U}, {&out, 1});
+  std::optional<Footprint> mask;
+  if (options.key_mask) mask = check_mask("key_mask", key_axes, *options.key_mask, k);
+  require_distinct(out);
+  require_apart(out, q);
+  require_apart(out, k);
+  require_apart(out, v);
+  if (mask) require_apart(out, *mask);
   check_room(cache, k, options.key_mask);
   if (!options.key_mask || k.extents[2] == 0) return;
   for (Size b = 0; b < cache.options.batch; ++b) {
@@ -180,9 +184,11 @@ void check_query(const KvFacts& cache, const Footprint& q, const Footprint& out,
                  const KvQueryOptions& options) {
   check_queries(cache, q, out, options.scale, options.softcap);
   if (options.rope) require_rotatable(cache.options.head_dim, *options.rope);
-  std::array<Footprint, 2> inputs{q};
-  if (options.query_mask) inputs[1] = check_mask("query_mask", query_axes, *options.query_mask, q);
-  require_apart({inputs.data(), options.query_mask ? 2U : 1U}, {&out, 1});
+  std::optional<Footprint> mask;
+  if (options.query_mask) mask = check_mask("query_mask", query_axes, *options.query_mask, q);
+  require_distinct(out);
+  require_apart(out, q);
+  if (mask) require_apart(out, *mask);
   for (Size b = 0; b < cache.options.batch; ++b) {
     const Size q_len = q.extents[2], length = cache.sequences[static_cast<std::size_t>(b)].length;
     const Size rows = options.query_mask ? real_tokens(*options.query_mask, b) : q_len;
@@ -218,7 +224,7 @@ void check_read(const KvFacts& cache, Size b, const Footprint& out, Size dim, co
                        1,       {cache.options.n_kv_heads, sequence.length - sequence.first, dim},
                        {}};
   for (std::size_t axis = 0; axis < 3; ++axis) require_same(out, axis, held, axis);
-  require_apart({}, {&out, 1});
+  require_distinct(out);
 }
 
 }  // namespace rapt

@@ -20,14 +20,15 @@ KvRun<S>::KvRun(const KvCall<S>& call, Size most_rows, Size slots, Carver& memor
       blocks_(memory.take<Blocks>(call.shape.batch)) {
   AttentionShape shape = call.shape;
   shape.q_len = most_rows;
-  const Size capacity = std::min(shape.rows(), plan_cached(shape, 0).row_block);
+  const CachedPlan plan = plan_cached(shape, most_blocks_);
+  const Size capacity = std::min(shape.rows(), plan.row_block);
   for (Size slot = 0; slot < slots; ++slot) {
     if (rows_ != nullptr)
       std::construct_at(rows_ + slot, call, capacity, memory);
     else
       static_cast<void>(Rows(call, capacity, memory));
   }
-  if (!plan_cached(shape, most_blocks_).split) return;
+  if (!plan.split) return;
   const Size partials = element_count(shape.heads(), most_blocks_);
   runs_left_ = memory.take<Size>(shape.heads());
   partials_ = memory.take<kernels::RowState<T>>(partials);

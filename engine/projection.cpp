@@ -85,12 +85,14 @@ void write_heads(const View<const T, 3>& x, const Projection<T>& weights, const 
 template <class T>
 void checked_project(const View<const T, 3>& x, const Projection<T>& weights, const View<T, 4>& out,
                      Arithmetic arithmetic) {
-  const std::array from{footprint("x", input_axes, x)};
+  const Footprint from = footprint("x", input_axes, x);
   require_input_width("weights", weights, x);
   if (out.extents[1] < 1)
     throw invalid_input("out: n_heads is " + std::to_string(out.extents[1]) + ", expected positive");
   require_output("out", x, out, head_dim_of("weights", weights.out_dim(), "n_heads", out.extents[1]));
-  require_apart(from, std::array{footprint("out", heads_axes, out)});
+  const Footprint to = footprint("out", heads_axes, out);
+  require_distinct(to);
+  require_apart(to, from);
   require_arithmetic(arithmetic);
   write_heads(x, weights, out, arithmetic);
 }

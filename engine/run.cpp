@@ -33,10 +33,6 @@ std::ptrdiff_t worker_slots(std::ptrdiff_t items, double flop) noexcept {
 
 void detail::run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
                        void (*body)(void*, std::ptrdiff_t, std::ptrdiff_t), void* self) {
-  if (slots < 2) {
-    for (std::ptrdiff_t item = 0; item < items; ++item) body(self, 0, item);
-    return;
-  }
   // The caller's own context may be cancelled, by an exception in another of its tasks too, and the tasks in
   // it are then dropped: a call that has begun is done whole.
   tbb::task_group_context context(tbb::task_group_context::isolated);

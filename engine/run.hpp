@@ -28,6 +28,10 @@ void run_items(std::ptrdiff_t items, std::ptrdiff_t slots,
 /// left out where the caller's tasks are cancelled, and nothing of an answer may depend on slot.
 template <class Body>
 void run_items(std::ptrdiff_t items, std::ptrdiff_t slots, Body&& body) {
+  if (slots < 2) {
+    for (std::ptrdiff_t item = 0; item < items; ++item) body(std::ptrdiff_t{0}, item);
+    return;
+  }
   using Plain = std::remove_reference_t<Body>;
   detail::run_items(
       items, slots,

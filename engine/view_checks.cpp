@@ -26,6 +26,14 @@ void require_positive(const Footprint& view, std::size_t axis) {
   if (view.extents[axis] < 1) refuse(view.name, named(view, axis) + ", expected at least 1");
 }
 
+void refuse_repeats(const Footprint& output) {
+  refuse(output.name, "two of its indices name the same element, expected distinct elements");
+}
+
+void refuse_overlap(const Footprint& output, const Footprint& other) {
+  refuse(output.name, std::string("overlaps ") + other.name);
+}
+
 void refuse_different(const Footprint& view, std::size_t axis, const Footprint& other,
                       std::size_t other_axis) {
   refuse(view.name, named(view, axis) + " does not match " + other.name + ": " + named(other, other_axis));
@@ -38,15 +46,9 @@ void require_arithmetic(Arithmetic arithmetic) {
 
 void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (repeats_elements(outputs[i]))
-      refuse(outputs[i].name, "two of its indices name the same element, expected distinct elements");
-    for (const Footprint& input : inputs) {
-      if (overlap(outputs[i], input)) refuse(outputs[i].name, std::string("overlaps ") + input.name);
-    }
-    for (std::size_t other = 0; other < i; ++other) {
-      if (overlap(outputs[i], outputs[other]))
-        refuse(outputs[i].name, std::string("overlaps ") + outputs[other].name);
-    }
+    require_distinct(outputs[i]);
+    for (const Footprint& input : inputs) require_apart(outputs[i], input);
+    for (std::size_t other = 0; other < i; ++other) require_apart(outputs[i], outputs[other]);
   }
 }
 

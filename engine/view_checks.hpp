@@ -35,6 +35,8 @@ std::string number_text(Number number) {
 
 // What a check refuses with. Checks stand in headers: a decode step makes some fifty of them.
 [[noreturn]] void refuse_address(Footprint view);
+[[noreturn]] void refuse_repeats(const Footprint& output);
+[[noreturn]] void refuse_overlap(const Footprint& output, const Footprint& other);
 [[noreturn]] void refuse_different(const Footprint& view, std::size_t axis, const Footprint& other,
                                    std::size_t other_axis);
 
@@ -78,7 +80,15 @@ void require_scale(const std::optional<double>& scale) {
 /// Refuses what is no enumerator.
 void require_arithmetic(Arithmetic arithmetic);
 
-/// Refuses an output that names an element twice or shares memory with an input or another output.
+/// Refuses an output that names an element twice.
+inline void require_distinct(const Footprint& output) {
+  if (repeats_elements(output)) refuse_repeats(output);
+}
+/// Refuses an output that shares memory with an input or another output.
+inline void require_apart(const Footprint& output, const Footprint& other) {
+  if (overlap(output, other)) refuse_overlap(output, other);
+}
+/// Both, of any number of them.
 void require_apart(std::span<const Footprint> inputs, std::span<const Footprint> outputs);
 
 }  // namespace rapt
