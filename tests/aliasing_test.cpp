@@ -89,3 +89,27 @@ TEST_CASE("aliasing: interleaved halves of one buffer are apart, huge spans are 
   CHECK_FALSE(is_addressable(view_of(0, 4, {1, PTRDIFF_MIN, 8}, {0, 4, 4})));
   CHECK(is_addressable(view_of(0, 4, {1, 0, 8}, {0, PTRDIFF_MIN, 4})));
 }
+
+TEST_CASE("aliasing: the quick look at a view's range finds what the careful one does") {
+  constexpr std::ptrdiff_t edge = std::ptrdiff_t{1} << 29;
+  constexpr std::array extents{std::ptrdiff_t{0}, std::ptrdiff_t{1}, std::ptrdiff_t{3},  edge,       edge + 1,
+                               edge * edge,       PTRDIFF_MAX,       std::ptrdiff_t{-1}, PTRDIFF_MIN};
+  constexpr std::array strides{
+      std::ptrdiff_t{0}, std::ptrdiff_t{8}, std::ptrdiff_t{-8}, edge - 1,   edge, -edge,
+      -edge - 1,         edge * edge,       PTRDIFF_MAX,        PTRDIFF_MIN};
+  int ranges = 0;
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    Footprint quick{.data = memory, .rank = 1 + test::random_below(seed, 0, 0, 4), .element_size = 8};
+    for (std::size_t axis = 0; axis < quick.rank; ++axis) {
+      quick.extents[axis] = extents[test::random_below(seed, 1, axis, extents.size())];
+      quick.strides[axis] = strides[test::random_below(seed, 2, axis, strides.size())];
+    }
+    Footprint careful = quick;
+    const bool found = find_any_range(careful);
+    REQUIRE(find_range(quick) == found);
+    REQUIRE((quick.range.begin == careful.range.begin && quick.range.end == careful.range.end));
+    ranges += found;
+  }
+  CHECK(ranges > 1000);
+  CHECK(ranges < 19000);
+}
