@@ -28,22 +28,22 @@ struct AttendTile {
         common{0, block_keys},
         s(call.scratch),
         exponents(call.scratch + MR * score_stride<T>) {
+    const Size start = args.block_start, keys = args.keys;
+    Size offered = 0;
     for (int r = 0; r < R; ++r) {
       joins[r].how = Join::none;
       rows[r] = {0, 0};
       if (R == half_tile && r >= live_rows) continue;
       const AttendRow& row = args.row[first + r];
-      const Size lo = row.begin - args.block_start, hi = row.end - args.block_start;
-      rows[r] = {lo > 0 ? lo : 0, hi < args.keys ? hi : args.keys};
-      if (rows[r].lo >= rows[r].hi) {
-        rows[r] = {0, 0};
-        continue;
-      }
-      args.counts->offered += rows[r].hi - rows[r].lo;
-      all = {all.lo < rows[r].lo ? all.lo : rows[r].lo, all.hi > rows[r].hi ? all.hi : rows[r].hi};
-      common = {common.lo > rows[r].lo ? common.lo : rows[r].lo,
-                common.hi < rows[r].hi ? common.hi : rows[r].hi};
+      const Size lo = row.begin > start ? row.begin - start : 0;
+      const Size hi = row.end - start < keys ? row.end - start : keys;
+      if (lo >= hi) continue;
+      rows[r] = {lo, hi};
+      offered += hi - lo;
+      all = {all.lo < lo ? all.lo : lo, all.hi > hi ? all.hi : hi};
+      common = {common.lo > lo ? common.lo : lo, common.hi < hi ? common.hi : hi};
     }
+    args.counts->offered += offered;
     // Rows that share no key (a window narrower than the tile): everything is ragged.
     if (common.hi < common.lo) common = {all.hi, all.hi};
   }
@@ -102,10 +102,14 @@ struct AttendTile {
       row_done(r, block, rows[r].hi - rows[r].lo, rows[r].hi - 1);
       give_weights(r);
     } else {
-      // A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
-      score_tile<T, S, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r], s + r * score_stride<T>);
-      careful_row(r);
+      row_again(r);
     }
+  }
+
+  /// A NaN, or a y of -inf, which the plain pass cannot tell apart: once more from the scores.
+  [[gnu::noinline, gnu::cold]] void row_again(int r) noexcept {
+    score_tile<T, S, Arch, 1>(args, args.q + (first + r) * args.q_stride, rows[r], s + r * score_stride<T>);
+    careful_row(r);
   }
 
   /// The row by the careful path; if it does not see its whole range, its value sum too.
