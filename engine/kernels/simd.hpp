@@ -263,22 +263,22 @@ RAPT_INLINE Batch<T, Arch> round_even(const Batch<T, Arch>& x) noexcept {
 #endif
 }
 
+/// The lanes l with l < end.
+template <class T, class Arch>
+RAPT_INLINE Mask<T, Arch> lanes_below(std::ptrdiff_t end) noexcept {
+#if defined(__AVX512F__)
+  const unsigned lanes = end <= 0 ? 0U : end >= width<T, Arch> ? ~0U : (1U << end) - 1U;
+  return Mask<T, Arch>(static_cast<typename Mask<T, Arch>::register_type>(lanes));
+#else
+  alignas(64) static constexpr T iota[]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return load<Arch>(iota) < Batch<T, Arch>(static_cast<T>(end));
+#endif
+}
+
 /// The lanes l with lo <= base + l < hi.
 template <class T, class Arch>
 RAPT_INLINE Mask<T, Arch> lanes_within(std::ptrdiff_t base, std::ptrdiff_t lo, std::ptrdiff_t hi) noexcept {
-#if defined(__AVX512F__)
-  const auto first_lanes = [base](std::ptrdiff_t end) __attribute__((always_inline)) {
-    const std::ptrdiff_t lanes = end - base;
-    return lanes <= 0 ? 0U : lanes >= width<T, Arch> ? ~0U : (1U << lanes) - 1U;
-  };
-  return Mask<T, Arch>(
-      static_cast<typename Mask<T, Arch>::register_type>(first_lanes(hi) & ~first_lanes(lo)));
-#else
-  alignas(64) static constexpr T iota[]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const Batch<T, Arch> lane = load<Arch>(iota);
-  return (lane >= Batch<T, Arch>(static_cast<T>(lo - base))) &
-         (lane < Batch<T, Arch>(static_cast<T>(hi - base)));
-#endif
+  return lanes_below<T, Arch>(hi - base) & !lanes_below<T, Arch>(lo - base);
 }
 
 }  // namespace simd

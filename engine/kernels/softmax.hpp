@@ -59,13 +59,13 @@ RAPT_INLINE void exponents_of_rows(Score score, const KeyRange* keys, KeyRange a
       simd::store(exponents + at, e.n);
     }
   };
-  const auto masked = [&](Size j) __attribute__((always_inline)) {
+  const auto masked = [&](Size j, auto lanes) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int r = 0; r < N; ++r) {
       const Size at = r * score_stride<T> + j;
       const Batch<T, Arch> y = score.y(simd::load<Arch>(s + at));
       const Exp2<T, Arch> e(y);
-      const Mask<T, Arch> seen = score.seen(y, simd::lanes_within<T, Arch>(j, keys[r].lo, keys[r].hi));
+      const Mask<T, Arch> seen = score.seen(y, lanes(j, keys[r]));
       const Batch<T, Arch> n = xsimd::select(seen, e.n, least);
       row_max[r] = simd::larger(row_max[r], n);
       simd::store(s + at, xsimd::select(seen, e.p, zero));
@@ -73,13 +73,21 @@ RAPT_INLINE void exponents_of_rows(Score score, const KeyRange* keys, KeyRange a
     }
   };
   Size j = all.lo / w * w;
-  for (; j < common.lo && j < all.hi; j += w) masked(j);
+  for (; j < common.lo && j < all.hi; j += w) {
+    masked(
+        j, [](Size base, KeyRange row)
+               __attribute__((always_inline)) { return simd::lanes_within<T, Arch>(base, row.lo, row.hi); });
+  }
   if constexpr (Score::all_seen) {
 #pragma GCC unroll 1
     for (; j + w <= common.hi; j += w) whole(j);
   }
 #pragma GCC unroll 1
-  for (; j < all.hi; j += w) masked(j);
+  for (; j < all.hi; j += w) {
+    masked(
+        j, [](Size base, KeyRange row)
+               __attribute__((always_inline)) { return simd::lanes_below<T, Arch>(row.hi - base); });
+  }
   simd::largest_lanes(row_max, max);
 }
 
