@@ -24,25 +24,34 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
   const Size first = keys.lo / NR<T, Arch> * NV, last = (keys.hi + w - 1) / w;
   constexpr int at_once = streamed_vectors<T, S, R>;
   const auto product = [&]<int V>(Size offset, Size pitch) __attribute__((always_inline)) {
+    constexpr int rows = V == 3 && R * V > registers ? R / 2 : R;
     const Size vector = first + offset;
-    Accumulators<T, Arch, R, V> acc;
-    acc.clear();
-    fused_product(
-        acc, q, args.q_stride,
-        Panels<S>{args.k + vector / NV * args.k_stride, pitch / NV * args.k_stride, NR<T, Arch>, args.far},
-        args.head_dim, *args.ahead);
-    acc.write(s + vector * w, score_stride<T>, pitch);
+    const Panels<S> k{args.k + vector / NV * args.k_stride, pitch / NV * args.k_stride, NR<T, Arch>,
+                      args.far};
+#pragma GCC unroll 1
+    for (int r = 0; r < R; r += rows) {
+      Accumulators<T, Arch, rows, V> acc;
+      acc.clear();
+      fused_product(acc, q + r * args.q_stride, args.q_stride, k, args.head_dim, *args.ahead);
+      acc.write(s + r * score_stride<T> + vector * w, score_stride<T>, pitch);
+    }
   };
+  // What would be bound by latency goes with the vectors before it: a panel left of one row, a vector left of
+  // MR rows.
   Size vectors = last - first;
   if constexpr (R == 1) {
-    // A panel left alone would be bound by latency: the vectors before it take it along.
     const Size left = vectors % at_once;
     if (left > 0 && left <= NV && vectors > at_once) {
       vectors -= at_once + left;
       product.template operator()<at_once + NV>(vectors, NV);
     }
+  } else if constexpr (R == MR) {
+    if (vectors >= 3 && vectors % at_once == 3 % at_once) {
+      vectors -= 3;
+      product.template operator()<3>(vectors, NV);
+    }
   }
-  for_streamed_vectors<at_once, takes_turns<T, S, R>, R == MR>(vectors, args.in_memory, product);
+  for_streamed_vectors<at_once, takes_turns<T, S, R>>(vectors, args.in_memory, product);
 }
 
 }  // namespace rapt::kernels

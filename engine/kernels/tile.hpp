@@ -188,7 +188,7 @@ RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size
 template <class Step, class T, class Arch, int R, int V, class S>
 RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                               Size steps) noexcept {
-  if constexpr (R > half_tile) {
+  if constexpr (R != half_tile && R != 1) {
     add_steps<Step>(acc, a, a_stride, b, steps, AskNothing{});
   } else if constexpr (R == 1 || V <= vectors_at_once<R>) {
     using Ask = AskPanels<T, Arch, R, V, S, 1>;
@@ -216,20 +216,13 @@ RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Siz
 }
 
 /// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then half of that,
-/// down to one, so that each call starts a panel. With threes, three left of four go together: one of MR rows
-/// would be bound by latency.
-template <int V, bool threes = false, class Body>
+/// down to one, so that each call starts a panel.
+template <int V, class Body>
 RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noexcept {
 #pragma GCC unroll 1
   for (; first + V <= vectors; first += V) body.template operator()<V>(first);
-  if constexpr (threes && V == 4) {
-    if (first + 3 == vectors) {
-      body.template operator()<3>(first);
-      return;
-    }
-  }
   if constexpr (V > 2 * NV)
-    for_vectors<V / 2, threes>(vectors, body, first);
+    for_vectors<V / 2>(vectors, body, first);
   else if constexpr (V > NV)
     for_vectors<NV>(vectors, body, first);
   else if constexpr (V > 1)
@@ -239,7 +232,7 @@ RAPT_INLINE void for_vectors(Size vectors, const Body& body, Size first = 0) noe
 /// The same for the vectors of K or V, body(first_vector, pitch): panels that are taken in turns, which
 /// memory holds, lie `pitch` vectors apart, each stream of them from end to end, which memory likes better
 /// than neighbours.
-template <int V, bool turns, bool threes = false, class Body>
+template <int V, bool turns, class Body>
 RAPT_INLINE void for_streamed_vectors(Size vectors, [[maybe_unused]] bool in_memory, const Body& body) {
   Size first = 0;
   if constexpr (turns) {
@@ -248,7 +241,7 @@ RAPT_INLINE void for_streamed_vectors(Size vectors, [[maybe_unused]] bool in_mem
     for (; first < groups * NV; first += NV) body.template operator()<vectors_in_turns>(first, groups * NV);
     first = groups * vectors_in_turns;
   }
-  for_vectors<V, threes>(
+  for_vectors<V>(
       vectors,
       [&]<int W>(Size vector) __attribute__((always_inline)) { body.template operator()<W>(vector, NV); },
       first);
