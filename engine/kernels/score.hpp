@@ -37,7 +37,7 @@ RAPT_INLINE void score_tile(const AttendArgs<T, S>& args, const T* q, KeyRange k
     }
   };
   // What would be bound by latency goes with the vectors before it: a panel left of one row, a vector left of
-  // MR rows.
+  // MR rows (three vectors of six rows are more sums than 16 registers, so half of the rows at a time).
   Size vectors = last - first;
   if constexpr (R == 1) {
     const Size left = vectors % at_once;
