@@ -62,6 +62,7 @@ RAPT_INLINE void pack_transposed(const PackArgs<T, T>& args, Size first_column, 
 #pragma GCC unroll 1
     for (Size s = 0; s < whole; s += piece) {
       if (next_panel && s % line == 0) {
+#pragma GCC unroll 16
         for (Size c = 0; c < w; ++c) __builtin_prefetch(key[c] + NR<T, Arch> * args.column_stride + s);
       }
       Batch<T, Arch> out[piece];
