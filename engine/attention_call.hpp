@@ -39,7 +39,7 @@ struct AttentionCall {
   AttentionShape shape;
   std::ptrdiff_t window;
   ScoreFactors<T> factors;
-  bool far;                                 // K and V, see kernels::is_far
+  bool far;                                 // K and V, see kernels::is_far; of few rows only
   static constexpr bool in_memory = false;  // panels are packed where they are used
   kernels::Modifiers<T> modifiers;
   View<const bool, 4> attend;  // [batch, n_heads, q_len, kv_len] where given
@@ -61,7 +61,7 @@ struct AttentionCall {
               k.extents[2], q.extents[3], v.extents[3]},
         window(options.window.value_or(no_window)),
         factors(options.scale, shape.head_dim),
-        far(kernels::is_far(shape.key_value_elements() * sizeof(S))) {
+        far(shape.rows() <= kernels::few_rows && kernels::is_far(shape.key_value_elements() * sizeof(S))) {
     const std::array<std::ptrdiff_t, 4> pairs{shape.batch, shape.n_heads, shape.q_len, shape.kv_len};
     if (options.attend) attend = broadcast_to(*options.attend, pairs);
     if (options.bias) bias = broadcast_to(*options.bias, pairs);
