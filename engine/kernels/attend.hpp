@@ -8,51 +8,55 @@
 
 namespace rapt::kernels {
 
-/// One tile of R rows, from row `first` on.
+/// One tile of R rows, from row `first` on, of which the first live_rows count.
 template <class T, class S, class Arch, int R>
 struct AttendTile {
   const AttendArgs<T, S>& args;
   Size first;
-  int live_rows;         // R, or fewer where few rows end
+  int live_rows;
   KeyRange rows[R];      // keys of the block that each row is offered; lo == hi for none
   KeyRange all, common;  // offered to some row; to each row that is offered any
+  bool staircase;        // each row is offered one key more than the row before: a causal tile
   RowJoin<T> joins[R];
   T* s;          // [R][score_stride]: scores, then p, then weights
   T* exponents;  // [R][score_stride]
 
-  RAPT_INLINE AttendTile(const AttendArgs<T, S>& call, Size first_row) noexcept
+  RAPT_INLINE AttendTile(const AttendArgs<T, S>& call, Size first_row, int live) noexcept
       : args(call),
         first(first_row),
-        live_rows(call.rows - first_row < R ? static_cast<int>(call.rows - first_row) : R),
-        all{block_keys, 0},
-        common{0, block_keys},
+        live_rows(live),
         s(call.scratch),
         exponents(call.scratch + MR * score_stride<T>) {
     const Size start = args.block_start, keys = args.keys;
     Size offered = 0;
+    bool all_offered = R != half_tile || live == R, climbs = true;
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       joins[r].how = Join::none;
       rows[r] = {0, 0};
-      if (R == half_tile && r >= live_rows) continue;
+      // What small tiles have besides live rows are no rows.
+      if (R == half_tile && r >= live) continue;
       const AttendRow& row = args.row[first + r];
       const Size lo = row.begin > start ? row.begin - start : 0;
       const Size hi = row.end - start < keys ? row.end - start : keys;
-      if (lo >= hi) continue;
       rows[r] = {lo, hi};
-      offered += hi - lo;
-      all = {all.lo < lo ? all.lo : lo, all.hi > hi ? all.hi : hi};
-      common = {common.lo > lo ? common.lo : lo, common.hi < hi ? common.hi : hi};
+      all_offered = all_offered && lo < hi;
+      climbs = climbs && lo == rows[0].lo && hi == rows[0].hi + r;
+      if (r < live) offered += hi - lo;
     }
     args.counts->offered += offered;
-    // Rows that share no key (a window narrower than the tile): everything is ragged.
-    if (common.hi < common.lo) common = {all.hi, all.hi};
+    staircase = all_offered && climbs;
+    if (all_offered)
+      span(0, R - 1);
+    else
+      drop_rows();
   }
 
   RAPT_INLINE void run() noexcept {
     if (all.lo >= all.hi) return;
     score_tile<T, S, Arch, R>(args, args.q + first * args.q_stride, all, s);
     if (args.modifiers->any) {
-      for (int r = 0; r < R; ++r)
+      for (int r = 0; r < live_rows; ++r)
         if (rows[r].lo < rows[r].hi) careful_row(r);
     } else {
       plain_rows();
@@ -61,20 +65,42 @@ struct AttendTile {
   }
 
  private:
+  /// From the first row that is offered any keys of the block and the last: they are offered them in order.
+  RAPT_INLINE void span(int earliest, int latest) noexcept {
+    all = {rows[earliest].lo, rows[latest].hi};
+    common = {rows[latest].lo, rows[earliest].hi};
+    // Rows that share no key (a window narrower than the tile): everything is ragged.
+    if (common.hi < common.lo) common = {all.hi, all.hi};
+  }
+
+  /// The constructor's end where not all rows are offered a key of the block.
+  [[gnu::noinline, gnu::cold]] void drop_rows() noexcept {
+    int earliest = R - 1, latest = 0;
+    for (int r = 0; r < R; ++r) {
+      if (rows[r].lo < rows[r].hi) {
+        if (r < earliest) earliest = r;
+        latest = r;
+      } else {
+        if (r < live_rows) args.counts->offered -= rows[r].hi - rows[r].lo;
+        rows[r] = {0, 0};
+      }
+    }
+    span(earliest, latest);
+  }
+
   RAPT_INLINE void plain_rows() noexcept {
     constexpr int pair = R % 2 == 0 ? 2 : 1;
-    const int live = R == half_tile ? live_rows : R;
     T max[R];
 #pragma GCC unroll 1
-    for (int r = 0; r < live; r += pair) {
+    for (int r = 0; r < live_rows; r += pair) {
       ask_for_values(r / pair);
       exponents_of_rows<T, Arch, pair>(PlainScore<T, Arch>{simd::broadcast<Arch>(args.c)}, rows + r, all,
                                        common, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                        max + r);
     }
 #pragma GCC unroll 1
-    for (int r = 0; r < live; r += pair) {
-      ask_for_values((live + r) / pair);
+    for (int r = 0; r < live_rows; r += pair) {
+      ask_for_values((live_rows + r) / pair);
       T sum[pair];
       weights_of_rows<T, Arch, pair>(all, max + r, s + r * score_stride<T>, exponents + r * score_stride<T>,
                                      sum);
@@ -97,7 +123,7 @@ struct AttendTile {
   }
 
   RAPT_INLINE void weights_done(int r, BlockSums<T> block) noexcept {
-    if (rows[r].lo == rows[r].hi) return;
+    if (r >= live_rows || rows[r].lo == rows[r].hi) return;
     if (block.sum == block.sum) {
       row_done(r, block, rows[r].hi - rows[r].lo, rows[r].hi - 1);
       give_weights(r);
@@ -182,7 +208,7 @@ struct AttendTile {
   }
 
   RAPT_INLINE void values() noexcept {
-    value_tile<T, S, Arch, R>(args, s, all, common, rows, joins,
+    value_tile<T, S, Arch, R>(args, s, all, common, staircase, rows, joins,
                               args.state.acc + first * args.state.acc_stride);
   }
 };
@@ -190,23 +216,35 @@ struct AttendTile {
 /// A function of its own for each size of tile: GCC does worse by the loops of a function that holds them
 /// all.
 template <class T, class S, class Arch, int R>
-[[gnu::noinline]] void attend_tile(const AttendArgs<T, S>& args, Size row) noexcept {
-  AttendTile<T, S, Arch, R>(args, row).run();
+[[gnu::noinline]] void attend_tile(const AttendArgs<T, S>& args, Size row, int live_rows) noexcept {
+  AttendTile<T, S, Arch, R>(args, row, live_rows).run();
 }
 
 /// 16-bit storage is for decode: many rows do better on a widened block, so no large tile is made for it.
 template <class T, class Arch, class S>
 void attend(const AttendArgs<T, S>& args) noexcept {
-  const auto tile = [&]<int R>(Size row) __attribute__((always_inline)) {
-    attend_tile<T, S, Arch, R>(args, row);
+  const auto tile = [&]<int R>(Size row, int live_rows = R) __attribute__((always_inline)) {
+    attend_tile<T, S, Arch, R>(args, row, live_rows);
   };
   if constexpr (std::is_same_v<T, S>) {
-    if (!in_small_tiles<T, S>(args.rows)) return for_row_tiles(args.rows, tile);
+    if (!in_small_tiles<T, S>(args.rows)) {
+      // Where the first rows see next to nothing (those of a causal head), one more whole tile, of which only
+      // they count, takes less than small ones to start.
+      const Size left = args.rows % MR;
+      const bool one_more = left > 0 && args.row[MR - 1].end - args.block_start <= NR<T, Arch>;
+      const Size first = one_more ? left : args.rows - rows_in_whole_tiles(args.rows);
+#pragma GCC unroll 1
+      for (Size row = first; row < args.rows; row += MR) tile.template operator()<MR>(row);
+      if (!one_more) return for_rows_left(first, tile);
+      return tile.template operator()<MR>(0, static_cast<int>(left));
+    }
   }
   // A decode step of a group of heads waits for panels, and small tiles ask for them. Two or three rows are
   // one tile too: two tiles of one row would read the panels twice.
   Size row = 0;
-  for (; row + 1 < args.rows; row += half_tile) tile.template operator()<half_tile>(row);
+  for (; row + 1 < args.rows; row += half_tile)
+    tile.template operator()<half_tile>(
+        row, args.rows - row < half_tile ? static_cast<int>(args.rows - row) : half_tile);
   if (row < args.rows) tile.template operator()<1>(row);
 }
 

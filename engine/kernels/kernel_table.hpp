@@ -69,7 +69,9 @@ struct RowState {
 
 /// One query row. Rows of a call may belong to several heads: query heads of one KV head share its panels.
 struct AttendRow {
-  Size begin, end;  // positions it is offered, over all blocks; its own position is end - 1
+  // Positions it is offered, over all blocks; its own position is end - 1. Of the rows that are offered any,
+  // begins and ends never fall.
+  Size begin, end;
 };
 /// What a call with modifiers or weights says of a row besides.
 template <class T>

@@ -48,7 +48,7 @@ void multiply(const MultiplyArgs<T>& args) noexcept {
 #pragma GCC unroll 1
         for (Size row = 0; row < whole_tiles; row += MR) tile.template operator()<MR, V>(row, vector);
       });
-  for_row_tiles<half_tile>(
+  for_rows_left(
       args.rows - whole_tiles, [&]<int R>(Size row) __attribute__((always_inline)) {
         for_vectors<vectors_at_once<R>>(
             vectors, [&]<int V>(Size vector) __attribute__((always_inline)) {

@@ -73,7 +73,7 @@ struct Panels {
 /// Steps of tile_product in one turn of its loop, for a tile of R rows: a loop of 64 turns ends in a
 /// mispredicted branch, one of 16 does not. (Of 16 registers, GCC spills fewer over eight steps.)
 template <int R>
-inline constexpr Size turn = R == MR&& registers == 16 ? 8 : 4;
+inline constexpr Size turn = (R == MR || 2 * R == MR) && registers == 16 ? 8 : 4;
 
 /// What a product asks memory for while it runs: nothing, or `lines` cache lines a turn from `at` on, some of
 /// them every step. Several at once would fill the core's line buffers, and its own loads would wait.

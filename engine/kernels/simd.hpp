@@ -201,6 +201,20 @@ RAPT_INLINE Batch<T, Arch> fma(const Batch<T, Arch>& a, const Batch<T, Arch>& b,
 #endif
 }
 
+/// sum = a * b + sum. GCC 12 takes turns with the three forms of FMA, which costs the micro-kernel a copy a
+/// step and a spill.
+template <class T, class Arch>
+RAPT_INLINE void add_product(Batch<T, Arch>& sum, const Batch<T, Arch>& a, const Batch<T, Arch>& b) noexcept {
+#if defined(__FMA__) && !defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>)
+    asm volatile("vfmadd231ps %2, %1, %0" : "+x"(sum.data) : "x"(a.data), "x"(b.data));
+  else
+    asm volatile("vfmadd231pd %2, %1, %0" : "+x"(sum.data) : "x"(a.data), "x"(b.data));
+#else
+  sum = simd::fma(a, b, sum);
+#endif
+}
+
 /// a / b, correctly rounded. (xsimd 8.1's own is a refined estimate for floats on NEON.)
 template <class T, class Arch>
 RAPT_INLINE Batch<T, Arch> divide(const Batch<T, Arch>& a, const Batch<T, Arch>& b) noexcept {

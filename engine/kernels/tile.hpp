@@ -14,14 +14,14 @@ namespace rapt::kernels {
 /// One term of a chain. fused rounds once, textbook rounds the product and the sum.
 struct FusedStep {
   template <class B>
-  static RAPT_INLINE B add(const B& a, const B& b, const B& sum) noexcept {
-    return simd::fma(a, b, sum);
+  static RAPT_INLINE void add(B& sum, const B& a, const B& b) noexcept {
+    simd::add_product(sum, a, b);
   }
 };
 struct TextbookStep {
   template <class B>
-  static RAPT_INLINE B add(const B& a, const B& b, const B& sum) noexcept {
-    return sum + a * b;
+  static RAPT_INLINE void add(B& sum, const B& a, const B& b) noexcept {
+    sum = sum + a * b;
   }
 };
 
@@ -75,8 +75,7 @@ RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
     // Eight vectors, their sums and the broadcast are one more than there are registers.
     const Batch<T, Arch> left = simd::broadcast<Arch>(a[s]);
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v)
-      acc.sum[0][v] = Step::add(left, b.template vector<T, Arch>(s, v), acc.sum[0][v]);
+    for (int v = 0; v < V; ++v) Step::add(acc.sum[0][v], left, b.template vector<T, Arch>(s, v));
     return;
   }
   Batch<T, Arch> right[V];
@@ -85,7 +84,7 @@ RAPT_INLINE void tile_step(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_
   for (int r = 0; r < R; ++r) {
     const Batch<T, Arch> left = simd::broadcast<Arch>(a[r * a_stride + s]);
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) acc.sum[r][v] = Step::add(left, right[v], acc.sum[r][v]);
+    for (int v = 0; v < V; ++v) Step::add(acc.sum[r][v], left, right[v]);
   }
 }
 
@@ -172,7 +171,7 @@ RAPT_INLINE void add_in_turns(Accumulators<T, Arch, R, V>& acc, const T* a, Size
             for (int r = 0; r < R; ++r) {
               const Batch<T, Arch> left = simd::broadcast<Arch>(rows[r][i]);
 #pragma GCC unroll 16
-              for (int v = 0; v < NV; ++v) sums.sum[r][v] = Step::add(left, right[v], sums.sum[r][v]);
+              for (int v = 0; v < NV; ++v) Step::add(sums.sum[r][v], left, right[v]);
             }
           }
         });
@@ -255,22 +254,15 @@ RAPT_INLINE Size rows_in_whole_tiles(Size rows) noexcept {
   return rows - rest - (halves ? MR : 0);
 }
 
-/// Calls tile.template operator()<R>(first_row) over `rows` rows: R = Largest as far as they go, 4 and then 1
-/// for the rest. Where MR is the largest, the rest are the first rows: those of a causal head see the fewest
-/// keys.
-template <int Largest = MR, class Body>
-RAPT_INLINE void for_row_tiles(Size rows, const Body& tile) noexcept {
-  Size rest = rows;
-  if constexpr (Largest > half_tile) {
-    rest = rows - rows_in_whole_tiles(rows);
-#pragma GCC unroll 1
-    for (Size row = rest; row < rows; row += Largest) tile.template operator()<Largest>(row);
-  }
+/// Calls tile.template operator()<R>(first_row) over the few rows that are left of whole tiles: R = 4 as far
+/// as they go, then 1.
+template <class Body>
+RAPT_INLINE void for_rows_left(Size rows, const Body& tile) noexcept {
   Size row = 0;
 #pragma GCC unroll 1
-  for (; row + half_tile <= rest; row += half_tile) tile.template operator()<half_tile>(row);
+  for (; row + half_tile <= rows; row += half_tile) tile.template operator()<half_tile>(row);
 #pragma GCC unroll 1
-  for (; row < rest; ++row) tile.template operator()<1>(row);
+  for (; row < rows; ++row) tile.template operator()<1>(row);
 }
 
 }  // namespace rapt::kernels

@@ -24,30 +24,21 @@ RAPT_INLINE void join(const RowJoin<T>& row, T* acc, const Batch<T, Arch> (&sums
     const Size vector = static_cast<Size>(v);
     return acc + (vector / NV * pitch + vector % NV) * width<T, Arch>;
   };
-  if (row.how == Join::take) {
-#pragma GCC unroll 16
-    for (std::size_t v = 0; v < V; ++v) simd::store(at(v), sums[v]);
-  } else if (row.how == Join::fold) {
-#pragma GCC unroll 16
-    for (std::size_t v = 0; v < V; ++v)
-      simd::store(at(v), fold_acc<T, Arch>(simd::load<Arch>(at(v)), sums[v], row.by));
-  } else if (row.how == Join::finish) {
+  if (row.how == Join::finish) {
     Batch<T, Arch> quotients[V];
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < V; ++v) quotients[v] = sums[v];
     Quotients<T, Arch>(row.sum).divide(quotients);
 #pragma GCC unroll 16
     for (std::size_t v = 0; v < V; ++v) simd::store(at(v), quotients[v]);
+  } else if (row.how == Join::fold) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v)
+      simd::store(at(v), fold_acc<T, Arch>(simd::load<Arch>(at(v)), sums[v], row.by));
+  } else if (row.how == Join::take) {
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < V; ++v) simd::store(at(v), sums[v]);
   }
-}
-
-/// Whether each row sees exactly one key more than the row before: a causal tile, whose lower edge is a
-/// staircase.
-template <int R>
-RAPT_INLINE bool is_staircase(const KeyRange* rows, KeyRange all, KeyRange common) noexcept {
-  bool climbs = all.hi == common.hi + R - 1 && all.lo == common.lo;
-  for (int r = 0; r < R; ++r) climbs = climbs && rows[r].hi == common.hi + r;
-  return climbs;
 }
 
 /// The R - 1 keys of a staircase: row r sees the first r of them. Without a branch in sight, since it ends
@@ -63,7 +54,7 @@ RAPT_INLINE void staircase_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Pa
       if (r <= key) continue;
       const Batch<T, Arch> left = simd::broadcast<Arch>(w[r * score_stride<T> + key]);
 #pragma GCC unroll 16
-      for (int x = 0; x < V; ++x) acc.sum[r][x] = simd::fma(left, right[x], acc.sum[r][x]);
+      for (int x = 0; x < V; ++x) simd::add_product(acc.sum[r][x], left, right[x]);
     }
   }
 }
@@ -82,7 +73,7 @@ RAPT_INLINE void ragged_keys(Accumulators<T, Arch, R, V>& acc, const T* w, Panel
       if (key < rows[r].lo || key >= rows[r].hi) continue;
       const Batch<T, Arch> left = simd::broadcast<Arch>(w[r * score_stride<T> + key]);
 #pragma GCC unroll 16
-      for (int x = 0; x < V; ++x) acc.sum[r][x] = simd::fma(left, right[x], acc.sum[r][x]);
+      for (int x = 0; x < V; ++x) simd::add_product(acc.sum[r][x], left, right[x]);
     }
   }
 }
@@ -109,12 +100,13 @@ RAPT_INLINE ValueStreams first_streams(const AttendArgs<T, S>& args) noexcept {
   return {(streamed_vectors<T, S, R> + NV - 1) / NV, args.v_stride};
 }
 
-/// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each. Keys behind a row's own
+/// The tile's rows see [all.lo, all.hi) together and [common.lo, common.hi) each; staircase: row r ends at
+/// common.hi + r. Keys behind a row's own
 /// range are skipped, never multiplied by 0: they may hold NaN.
 template <class T, class S, class Arch, int R>
 RAPT_INLINE void value_tile(const AttendArgs<T, S>& args, const T* w, KeyRange all, KeyRange common,
-                            const KeyRange* rows, const RowJoin<T>* joins, T* acc_rows) noexcept {
-  const bool staircase = R > 1 && is_staircase<R>(rows, all, common);
+                            bool staircase, const KeyRange* rows, const RowJoin<T>* joins,
+                            T* acc_rows) noexcept {
   const Size vectors = value_vectors<T, Arch>(args);
   for_streamed_vectors<streamed_vectors<T, S, R>, takes_turns<T, S, R>>(
       vectors, args.in_memory, [&]<int V>(Size vector, Size pitch) __attribute__((always_inline)) {
@@ -158,7 +150,7 @@ void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size
           v.template load<T, Arch, V>(seen[i], right);
           const Batch<T, Arch> left = simd::broadcast<Arch>(w[seen[i]]);
 #pragma GCC unroll 16
-          for (int x = 0; x < V; ++x) acc.sum[0][x] = simd::fma(left, right[x], acc.sum[0][x]);
+          for (int x = 0; x < V; ++x) simd::add_product(acc.sum[0][x], left, right[x]);
         }
         join<T, Arch>(how, acc_row + vector * width<T, Arch>, acc.sum[0]);
       });
