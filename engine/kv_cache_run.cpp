@@ -85,8 +85,9 @@ void KvRun<S>::run_split() noexcept {
         if (first >= last) return;
         Rows& rows = gathered(slot, head, call_.shape.rows());
         for (Size at = first; at < last; ++at) {
-          Rows::clear_state(partial(head, at), call_.shape.rows());
-          rows.attend(at, block(head, at), partial(head, at));
+          const kernels::RowState<T>& into = partial(head, at);
+          Rows::clear_state(into, call_.shape.rows());
+          rows.attend(at, block(head, at), into);
         }
       },
       [&](Size slot, Size head) {
