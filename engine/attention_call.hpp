@@ -77,15 +77,11 @@ struct AttentionCall {
     number_keys();
   }
 
-  /// What each row i of a sequence is offered: a function of i that holds all it needs.
-  auto offered_in(std::ptrdiff_t b) const noexcept {
-    return [keys = sequences[static_cast<std::size_t>(b)], causal = options.causal, window = window,
-            q_len = shape.q_len](std::ptrdiff_t i) { return offered_keys(keys, causal, window, q_len, i); };
+  /// What each row of a sequence is offered.
+  OfferedKeys offered_in(std::ptrdiff_t b) const noexcept {
+    return {sequences[static_cast<std::size_t>(b)], options.causal, window, shape.q_len};
   }
-  Offered offered_to_all(std::ptrdiff_t b) const noexcept {
-    return offered_to_rows(sequences[static_cast<std::size_t>(b)], options.causal, window, shape.q_len, 0,
-                           shape.q_len);
-  }
+  Offered offered_to_all(std::ptrdiff_t b) const noexcept { return offered_in(b).to_rows(shape.q_len); }
   /// Real keys of a block.
   std::ptrdiff_t keys_in(std::ptrdiff_t b, std::ptrdiff_t block) const noexcept {
     return std::min(kernels::block_keys,

@@ -36,7 +36,9 @@ struct KvRing {
   }
 
   /// What a row sees whose own position is end - 1.
-  Offered offered(std::ptrdiff_t end) const noexcept { return {window < end ? end - window : 0, end}; }
+  Offered offered(std::ptrdiff_t end) const noexcept {
+    return {std::max<std::ptrdiff_t>(end - window, 0), end};
+  }
 
   bool fits(const KvSequence& sequence, std::ptrdiff_t tokens) const noexcept {
     return window != no_window || tokens <= capacity - sequence.length;

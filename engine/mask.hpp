@@ -24,29 +24,44 @@ struct Offered {
 /// window: at least 1, or no_window.
 inline constexpr std::ptrdiff_t no_window = PTRDIFF_MAX;
 
-/// Real keys whose array index is at most `limit`.
-inline std::ptrdiff_t real_keys_up_to(const SequenceKeys& keys, std::ptrdiff_t limit) noexcept {
-  return std::upper_bound(keys.index, keys.index + keys.count, limit) - keys.index;
-}
+/// What each row of a sequence is offered: a function of the row's index that holds all it needs.
+struct OfferedKeys {
+  SequenceKeys keys;
+  std::ptrdiff_t window;
+  std::ptrdiff_t corner;  // row i is offered keys of array indices before i + corner
 
-inline Offered offered_keys(const SequenceKeys& keys, Causal causal, std::ptrdiff_t window,
-                            std::ptrdiff_t q_len, std::ptrdiff_t i) noexcept {
-  if (causal == Causal::none) return {0, keys.count};
-  const std::ptrdiff_t limit = causal == Causal::top_left ? i : i + keys.length - q_len;
-  if (limit < 0) return {0, 0};
-  const std::ptrdiff_t end =
-      keys.index == nullptr ? std::min(limit + 1, keys.count) : real_keys_up_to(keys, limit);
-  return {window < end ? end - window : 0, end};
-}
+  OfferedKeys(const SequenceKeys& keys_, Causal causal, std::ptrdiff_t window_, std::ptrdiff_t q_len) noexcept
+      : keys(keys_),
+        window(window_),
+        corner(causal == Causal::none       ? keys.length
+               : causal == Causal::top_left ? 1
+                                            : 1 + keys.length - q_len) {}
 
-/// All that rows [first, last) are offered together. Ends rise by at most one key a row, so that the union
-/// has no gap.
-inline Offered offered_to_rows(const SequenceKeys& keys, Causal causal, std::ptrdiff_t window,
-                               std::ptrdiff_t q_len, std::ptrdiff_t first, std::ptrdiff_t last) noexcept {
-  while (first < last && offered_keys(keys, causal, window, q_len, first).end == 0) ++first;
-  if (first >= last) return {0, 0};
-  return {offered_keys(keys, causal, window, q_len, first).begin,
-          offered_keys(keys, causal, window, q_len, last - 1).end};
-}
+  Offered operator()(std::ptrdiff_t i) const noexcept {
+    const std::ptrdiff_t end = real_keys_before(i + corner);
+    return {std::max<std::ptrdiff_t>(end - window, 0), end};
+  }
+
+  /// All that rows [0, rows) are offered together. Ends rise by at most one key a row, so that the union has
+  /// no gap.
+  Offered to_rows(std::ptrdiff_t rows) const noexcept {
+    std::ptrdiff_t first = 0;
+    while (first < rows && (*this)(first).end == 0) ++first;
+    if (first >= rows) return {0, 0};
+    return {(*this)(first).begin, (*this)(rows - 1).end};
+  }
+
+ private:
+  std::ptrdiff_t real_keys_before(std::ptrdiff_t limit) const noexcept {
+    return keys.index == nullptr ? std::clamp<std::ptrdiff_t>(limit, 0, keys.count)
+                                 : find_before(keys, limit);
+  }
+  // A search by itself: in a loop over rows, GCC does worse by those that need none.
+  [[gnu::noinline]] static std::ptrdiff_t find_before(const SequenceKeys& keys,
+                                                      std::ptrdiff_t limit) noexcept {
+    if (limit >= keys.length) return keys.count;
+    return std::lower_bound(keys.index, keys.index + keys.count, limit) - keys.index;
+  }
+};
 
 }  // namespace rapt

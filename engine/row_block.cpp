@@ -48,7 +48,6 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
       q_copy_(
           memory.take<T>(element_count(round_up(capacity, kernels::row_multiple), copied_q_stride(call)))),
       row_(memory.take<kernels::AttendRow>(capacity)),
-      place_(memory.take<Place>(capacity)),
       state_(carve_state(call, capacity, memory)),
       scratch_(memory.take<T>(call.kernels.attend_scratch)),
       line_(memory.take<T>(std::max(call.shape.v_dim, block_keys))) {
@@ -63,17 +62,13 @@ RowBlock<Call>::RowBlock(const Call& call, Size capacity, Carver& memory)
   }
 }
 
-// One loop a step, of values in registers: a row's stores might change members, for all that the compiler
-// knows.
 template <class Call>
 void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   b_ = b, hkv_ = hkv, first_ = first, last_ = last;
+  first_place_ = place_of(first);
   finishes_ = false;
-  place_rows();
   offer_keys();
-  if (row_options_ != nullptr) {
-    for (Size r = 0; r < rows_; ++r) add_options(r, place_[r]);
-  }
+  if (row_options_ != nullptr) each_row([this](Size r, Place place) { add_options(r, place); });
   if (q_readable_in_place(last - first)) {
     q_ = &call_.q(b, hkv, first, 0);
     q_stride_ = call_.q.strides[2];
@@ -83,47 +78,39 @@ void RowBlock<Call>::gather(Size b, Size hkv, Size first, Size last) noexcept {
   clear_state(state_, rows_);
 }
 
-template <class Call>
-void RowBlock<Call>::place_rows() noexcept {
-  const Size first_head = hkv_ * call_.shape.group_size, end_head = first_head + call_.shape.group_size;
-  const bool none_dropped = !call_.options.query_mask;
-  Place place = place_of(first_);
-  Size rows = 0;
-  for (Size r = first_, last = last_; r < last; ++r) {
-    // Word by word: GCC would copy the two by one load of 16 bytes, which waits for both stores before it.
-    place_[rows].h = place.h;
-    place_[rows].i = place.i;
-    rows += none_dropped || computed(place);
-    if (++place.h == end_head) place = {first_head, place.i + 1};
-  }
-  rows_ = rows;
-}
-
-// Of the rows that are offered any keys, the first is offered the earliest.
+// Of the rows that are offered any keys, the first is offered the earliest and the last the latest.
 template <class Call>
 void RowBlock<Call>::offer_keys() noexcept {
   const auto offered = call_.offered_in(b_);
-  Offered keys{0, 0}, all{0, 0};
-  Size query = -1;
-  for (Size r = 0, rows = rows_; r < rows; ++r) {
-    if (place_[r].i != query) {
-      query = place_[r].i;
-      keys = offered(query);
-      if (all.end == 0) all.begin = keys.begin;
-      all.end = std::max(all.end, keys.end);
+  kernels::AttendRow* const row = row_;
+  Size rows = 0;
+  if (one_head_in_full()) {
+    for (Size i = first_, end = last_; i < end; ++i) {
+      const Offered keys = offered(i);
+      row[rows++] = {keys.begin, keys.end};
     }
-    row_[r] = {keys.begin, keys.end};
+  } else {
+    const Size group = call_.shape.group_size;
+    for (Size r = first_, i = first_place_.i, last = last_; r < last; ++i) {
+      const Offered keys = offered(i);
+      const Size end = std::min((i + 1) * group, last), skip = computed(i) ? 0 : end - r;
+      for (r += skip; r < end; ++r) row[rows++] = {keys.begin, keys.end};
+    }
   }
-  offered_ = all;
+  rows_ = rows;
+
+  Size empty = 0;
+  while (empty < rows && row[empty].end == 0) ++empty;
+  while (empty < rows && row[rows - 1].end == 0) --rows;
+  offered_ = empty < rows ? Offered{row[empty].begin, row[rows - 1].end} : Offered{0, 0};
 }
 
 // Then nothing is left to fold, and the sums need not pass through memory of ours: a quarter of what a head
 // of 64 rows would otherwise touch of it. The kernel writes whole vectors, row by row.
 template <class Call>
 bool RowBlock<Call>::kernel_finishes() const noexcept {
-  return offered_.begin / block_keys * block_keys + block_keys >= offered_.end &&
-         call_.shape.group_size == 1 && !call_.options.query_mask && call_.out.strides[3] == 1 &&
-         round_up(call_.shape.v_dim, call_.kernels.NR) == call_.shape.v_dim;
+  return offered_.begin / block_keys * block_keys + block_keys >= offered_.end && one_head_in_full() &&
+         call_.out.strides[3] == 1 && round_up(call_.shape.v_dim, call_.kernels.NR) == call_.shape.v_dim;
 }
 
 template <class Call>
@@ -143,27 +130,26 @@ void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
   std::fill_n(row.block_max, key_blocks_, -std::numeric_limits<T>::infinity());
 }
 
-// Rows of one head, none dropped, as many as the kernel reads, side by side and not all in the same few L1
-// sets.
+// As many rows as the kernel reads, side by side and not all in the same few L1 sets.
 template <class Call>
 bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
-  return rows_read(rows) == rows && call_.shape.group_size == 1 && !call_.options.query_mask &&
-         call_.q.strides[3] == 1 && call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
+  return rows_read(rows) == rows && one_head_in_full() && call_.q.strides[3] == 1 &&
+         call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
 }
 
 template <class Call>
 void RowBlock<Call>::copy_queries() noexcept {
   const Size copy_stride = copied_q_stride(call_), stride = call_.q.strides[3],
              head_dim = call_.shape.head_dim;
-  for (Size r = 0; r < rows_; ++r) {
-    const T* q = &call_.q(b_, place_[r].h, place_[r].i, 0);
+  each_row([=, this](Size r, Place place) {
+    const T* q = &call_.q(b_, place.h, place.i, 0);
     T* copy = q_copy_ + r * copy_stride;
     if (stride == 1) {
       std::copy_n(q, head_dim, copy);
     } else {
       for (Size u = 0; u < head_dim; ++u) copy[u] = q[u * stride];
     }
-  }
+  });
   // What the kernel reads and drops is 0, so that nothing slow (a subnormal) or strange stands there.
   std::fill_n(q_copy_ + rows_ * copy_stride, (rows_read(rows_) - rows_) * copy_stride, T(0));
   q_ = q_copy_;
@@ -177,11 +163,11 @@ void RowBlock<Call>::prefill() noexcept {
   for (Size r = first_; r < last_; ++r) {
     const Place place = place_of(r);
     const Offered keys = offered(place.i);
-    if (call_.options.weights && !(streams_weights() && computed(place)))
+    if (call_.options.weights && !(streams_weights() && computed(place.i)))
       fill_unseen(*call_.options.weights, place, keys, T(0));
     if (call_.options.scores)
       fill_unseen(*call_.options.scores, place, keys, -std::numeric_limits<T>::infinity());
-    if (computed(place)) continue;
+    if (computed(place.i)) continue;
     for (Size j = 0; j < call_.shape.v_dim; ++j) call_.out(b_, place.h, place.i, j) = T(0);
     if (call_.options.lse) (*call_.options.lse)(b_, place.h, place.i) = -std::numeric_limits<T>::infinity();
     skipped_pairs_ += keys.end - keys.begin;
@@ -192,7 +178,7 @@ void RowBlock<Call>::prefill() noexcept {
 template <class Call>
 void RowBlock<Call>::fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys,
                                  T value) noexcept {
-  const bool interval_is_written = call_.columns(b_) == nullptr && computed(place);
+  const bool interval_is_written = call_.columns(b_) == nullptr && computed(place.i);
   const Size skip_from = interval_is_written ? keys.begin : 0, skip_to = interval_is_written ? keys.end : 0;
   T* row = &pairs(b_, place.h, place.i, 0);
   const auto fill = [row, value, stride = pairs.strides[3]](Size first, Size last) {

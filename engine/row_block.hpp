@@ -49,22 +49,35 @@ class RowBlock {
   Size skipped_pairs() const noexcept { return skipped_pairs_; }
 
  private:
-  struct Place {  // of a gathered row in the caller's arrays
+  struct Place {  // of a row in the caller's arrays
     Size h, i;
   };
   Place place_of(Size r) const noexcept {
     const Size group = call_.shape.group_size;
     return {hkv_ * group + r % group, r / group};
   }
-  bool computed(const Place& place) const noexcept {
-    return !call_.options.query_mask || (*call_.options.query_mask)(b_, place.i);
+  /// Rows that follow each other in the caller's arrays, none dropped.
+  bool one_head_in_full() const noexcept { return call_.shape.group_size == 1 && !call_.options.query_mask; }
+  bool computed(Size i) const noexcept {
+    return !call_.options.query_mask || (*call_.options.query_mask)(b_, i);
+  }
+  /// Calls visit(r, place) for each gathered row. Of values in registers: what visit stores might change
+  /// members, for all that the compiler knows.
+  template <class Visit>
+  void each_row(Visit visit) const noexcept {
+    const Size first_head = hkv_ * call_.shape.group_size, end_head = first_head + call_.shape.group_size;
+    const bool none_dropped = !call_.options.query_mask;
+    Place place = first_place_;
+    for (Size r = 0, rows = rows_; r < rows;) {
+      if (none_dropped || computed(place.i)) visit(r++, place);
+      if (++place.h == end_head) place = {first_head, place.i + 1};
+    }
   }
   void attend(Size block, const Keys& keys, const kernels::RowState<T>& state, bool finishes) noexcept;
   static Size rows_read(Size rows) noexcept { return kernels::rows_read<T, typename Call::Panel>(rows); }
   bool q_readable_in_place(Size rows) const noexcept;
   void add_options(Size r, const Place& place) const noexcept;
   bool kernel_finishes() const noexcept;
-  void place_rows() noexcept;
   void offer_keys() noexcept;
   void copy_queries() noexcept;
   void fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys, T value) noexcept;
@@ -72,8 +85,8 @@ class RowBlock {
     return streamed_weights_ != nullptr && call_.columns(b_) == nullptr;
   }
   // In row_block_finish.cpp, with finish():
-  void write_out(Size r) noexcept;
-  void write_lse(Size r) noexcept;
+  void write_out(Size r, const Place& place) noexcept;
+  void write_lse(Size r, const Place& place) noexcept;
   void finish_weights() noexcept;
   void finish_row_weights(Size r) noexcept;
   void finish_segment(T* weights, Size keys, T block_max, T row_max, T row_sum) noexcept;
@@ -84,7 +97,6 @@ class RowBlock {
   Size q_stride_ = 0;
   kernels::AttendRow* row_;
   kernels::RowOptions<T>* row_options_ = nullptr;  // where there are any
-  Place* place_;
   kernels::RowState<T> state_;
   T* block_max_ = nullptr;  // [capacity][key blocks], with weights
   Size key_blocks_ = 0;
@@ -92,6 +104,7 @@ class RowBlock {
   T* scratch_;
   T* line_;                                      // one row of out, or one block of weights
   Size b_ = 0, hkv_ = 0, first_ = 0, last_ = 0;  // what was gathered
+  Place first_place_{0, 0};                      // of first_
   Size rows_ = 0;                                // of those, not behind query_mask
   kernels::Ahead ahead_;
   kernels::PairCounts counts_{0, 0};

@@ -14,20 +14,23 @@ using kernels::block_keys;
 
 template <class Call>
 void RowBlock<Call>::finish() noexcept {
-  const Size rows = rows_;
-  // Where the kernel finishes, it leaves the rows that need no sum.
-  for (Size r = 0; r < rows; ++r)
-    if (!finishes_ || state_.seen[r] <= 1) write_out(r);
-  if (call_.options.lse) {
-    for (Size r = 0; r < rows; ++r) write_lse(r);
+  if (finishes_) {
+    // The kernel leaves the rows that need no sum.
+    const Size* const seen = state_.seen;
+#pragma GCC unroll 4
+    for (Size r = 0, rows = rows_; r < rows; ++r)
+      if (seen[r] <= 1) write_out(r, place_of(first_ + r));
+  } else {
+    each_row([this](Size r, Place place) { write_out(r, place); });
   }
+  if (call_.options.lse) each_row([this](Size r, Place place) { write_lse(r, place); });
   if (call_.options.weights) finish_weights();
 }
 
 template <class Call>
-void RowBlock<Call>::write_out(Size r) noexcept {
+void RowBlock<Call>::write_out(Size r, const Place& place) noexcept {
   const Size v_dim = call_.shape.v_dim, stride = call_.out.strides[3];
-  T* const out = &call_.out(b_, place_[r].h, place_[r].i, 0);
+  T* const out = &call_.out(b_, place.h, place.i, 0);
   const T* const acc = state_.acc + r * state_.acc_stride;
   const T sum = state_.row_sum[r];
   if (state_.seen[r] == 0) {
@@ -45,26 +48,26 @@ void RowBlock<Call>::write_out(Size r) noexcept {
 }
 
 template <class Call>
-void RowBlock<Call>::write_lse(Size r) noexcept {
+void RowBlock<Call>::write_lse(Size r, const Place& place) noexcept {
   constexpr double ln2 = 0.6931471805599453;
   const double max = static_cast<double>(state_.row_max[r]), sum = static_cast<double>(state_.row_sum[r]);
-  (*call_.options.lse)(b_, place_[r].h, place_[r].i) = state_.seen[r] == 0
-                                                           ? -std::numeric_limits<T>::infinity()
-                                                           : static_cast<T>((max + std::log2(sum)) * ln2);
+  (*call_.options.lse)(b_, place.h, place.i) = state_.seen[r] == 0
+                                                   ? -std::numeric_limits<T>::infinity()
+                                                   : static_cast<T>((max + std::log2(sum)) * ln2);
 }
 
 template <class Call>
 void RowBlock<Call>::finish_weights() noexcept {
-  for (Size r = 0; r < rows_; ++r) {
+  each_row([this](Size r, Place place) {
     finish_row_weights(r);
     if (streams_weights()) {
       call_.kernels.stream_row({.from = row_options_[r].weights,
-                                .to = &(*call_.options.weights)(b_, place_[r].h, place_[r].i, 0),
+                                .to = &(*call_.options.weights)(b_, place.h, place.i, 0),
                                 .begin = row_[r].begin,
                                 .end = row_[r].end,
                                 .count = call_.shape.kv_len});
     }
-  }
+  });
   if (streams_weights()) call_.kernels.end_stream();
 }
 
