@@ -15,13 +15,22 @@ namespace rapt::kernels {
 struct FusedStep {
   template <class B>
   static RAPT_INLINE void add(B& sum, const B& a, const B& b) noexcept {
-    simd::add_product(sum, a, b);
+    sum = simd::fma(a, b, sum);
   }
 };
 struct TextbookStep {
   template <class B>
   static RAPT_INLINE void add(B& sum, const B& a, const B& b) noexcept {
     sum = sum + a * b;
+  }
+};
+/// fused, for the sums of whole tiles or half of one that begin in registers. (Of one row, FMAs read their
+/// vectors from memory themselves; a small tile from L3 takes 4 % longer, and the sums of multiply, which may
+/// come from memory, are spilled.)
+struct InPlaceStep {
+  template <class B>
+  static RAPT_INLINE void add(B& sum, const B& a, const B& b) noexcept {
+    simd::add_product(sum, a, b);
   }
 };
 
@@ -204,14 +213,15 @@ RAPT_INLINE void tile_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size
 template <class T, class Arch, int R, int V, class S>
 RAPT_INLINE void fused_product(Accumulators<T, Arch, R, V>& acc, const T* a, Size a_stride, Panels<S> b,
                                Size steps, Ahead& ahead) noexcept {
+  using Step = std::conditional_t<R == MR || 2 * R == MR, InPlaceStep, FusedStep>;
   if constexpr (R == MR && V == vectors_at_once<R>) {
     using Ask = AskAhead<T, Arch>;
     if (const char* at = ahead.take(steps / turn<R> * Ask::lines * Ask::line); at != nullptr) {
-      add_steps<FusedStep>(acc, a, a_stride, b, steps, Ask{at});
+      add_steps<Step>(acc, a, a_stride, b, steps, Ask{at});
       return;
     }
   }
-  tile_product<FusedStep>(acc, a, a_stride, b, steps);
+  tile_product<Step>(acc, a, a_stride, b, steps);
 }
 
 /// Calls body.template operator()<V>(first_vector) over `vectors` vectors: V at a time, then half of that,

@@ -150,7 +150,7 @@ void value_row(const AttendArgs<T, S>& args, const T* w, const short* seen, Size
           v.template load<T, Arch, V>(seen[i], right);
           const Batch<T, Arch> left = simd::broadcast<Arch>(w[seen[i]]);
 #pragma GCC unroll 16
-          for (int x = 0; x < V; ++x) simd::add_product(acc.sum[0][x], left, right[x]);
+          for (int x = 0; x < V; ++x) acc.sum[0][x] = simd::fma(left, right[x], acc.sum[0][x]);
         }
         join<T, Arch>(how, acc_row + vector * width<T, Arch>, acc.sum[0]);
       });
