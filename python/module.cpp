@@ -1,6 +1,9 @@
 // The extension module rapt._rapt. Python code of the package re-exports it; see rapt/__init__.py.
 #include <rapt/info.hpp>
 
+#include <exception>
+#include <new>
+
 #include "bindings.hpp"
 #include "threads.hpp"
 
@@ -43,6 +46,15 @@ void bind_info(py::module_& module) {
       .def("__exit__", [](Threads& self, const py::args&) { self.exit(); });
 }
 
+// pybind11 itself says "std::bad_alloc".
+void say_memory(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError, "rapt cannot allocate the memory that this call needs");
+  }
+}
+
 }  // namespace
 }  // namespace rapt::python
 
@@ -51,6 +63,7 @@ PYBIND11_MODULE(_rapt, module) {
   py::options options;
   options
       .disable_function_signatures();  // the docstrings begin with their own, which inspect.signature() reads
+  py::register_local_exception_translator(say_memory);
   bind_info(module);
   bind_attention(module);
   bind_projection(module);

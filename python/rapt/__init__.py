@@ -7,8 +7,9 @@
     out = rapt.attention(q, k, v, causal=True, window=32)            # the same engine with every option
 
 Arrays are float64 or float32; any strides, no copy, no cast. TypeError: an argument that is not an array, or another
-dtype. ValueError: everything else that is refused; nothing is then written. A result has the same bits for any number
-of threads, batch and memory layout. help(rapt.attention) and the others give shapes.
+dtype. ValueError: everything else that is refused; nothing is then written. MemoryError: what a call needs cannot be
+allocated. A result has the same bits for any number of threads, batch and memory layout. help(rapt.attention) and the
+others give shapes.
 """
 
 from ._rapt import (

@@ -107,3 +107,8 @@ def test_integers_beyond_64_bits_are_refused_by_name():
     for name, call in (("ids", lambda: rapt.decode([2**70])), ("length", lambda: cache.rollback(-2**70))):
         with pytest.raises(ValueError, match=f"{name}: -?{2**70} does not fit in 64 bits"):
             call()
+
+
+def test_no_memory_is_said_in_words():
+    with pytest.raises(MemoryError, match="^rapt cannot allocate"):
+        rapt.KvCache(1, 1, 1 << 50, 1 << 12)
