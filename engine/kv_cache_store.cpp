@@ -46,8 +46,10 @@ Size arena_bytes(const KvLayout& layout, Size element_size) {
   const auto block = [&](Size dim) {
     return element_count(element_count(kernels::block_keys, dim), element_size);
   };
+  // What cannot be rounded up is far too much as it is.
   Size bytes = 0;
-  if (__builtin_add_overflow(block(layout.head_dim), block(round_up(layout.v_dim, layout.NR)), &bytes))
+  if (layout.v_dim > PTRDIFF_MAX - layout.NR ||
+      __builtin_add_overflow(block(layout.head_dim), block(round_up(layout.v_dim, layout.NR)), &bytes))
     throw std::bad_alloc();
   return element_count(element_count(layout.batch, layout.n_kv_heads),
                        element_count(layout.ring.blocks, bytes));

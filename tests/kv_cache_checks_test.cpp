@@ -202,6 +202,8 @@ TEST_CASE("sizes that no counter and no memory hold are refused") {
   CHECK(out[0] == 7);
   CHECK_THROWS_AS(KvCache({.head_dim = 64, .capacity = Size{1} << 45}), std::bad_alloc);
   CHECK_THROWS_AS(KvCache({.head_dim = Size{1} << 52, .capacity = 1}), std::bad_alloc);
+  // A counterexample: rounding it up to whole vectors overflowed.
+  CHECK_THROWS_AS(KvCache({.head_dim = 1, .v_dim = PTRDIFF_MAX}), std::bad_alloc);
 }
 
 TEST_CASE("rows whose keys are gone, and lengths that cannot be had again, are refused with what is needed") {
