@@ -119,6 +119,7 @@ void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
   const auto [h, i] = place;
   kernels::RowOptions<T>& row = row_options_[r];
   row = {};
+  if (call_.shape.kv_len == 0) return;  // arrays over pairs have no elements then, and may be null
   if (options.alibi_slopes) row.slope = (*options.alibi_slopes)(h);
   if (options.bias) row.bias = &call_.bias(b_, h, i, 0);
   if (options.attend) row.attend = &call_.attend(b_, h, i, 0);
@@ -133,8 +134,9 @@ void RowBlock<Call>::add_options(Size r, const Place& place) const noexcept {
 // As many rows as the kernel reads, side by side and not all in the same few L1 sets.
 template <class Call>
 bool RowBlock<Call>::q_readable_in_place(Size rows) const noexcept {
+  constexpr Size elements = 2048 / static_cast<Size>(sizeof(T));
   return rows_read(rows) == rows && one_head_in_full() && call_.q.strides[3] == 1 &&
-         call_.q.strides[2] * static_cast<Size>(sizeof(T)) % 2048 != 0;
+         call_.q.strides[2] % elements != 0;
 }
 
 template <class Call>
@@ -178,6 +180,7 @@ void RowBlock<Call>::prefill() noexcept {
 template <class Call>
 void RowBlock<Call>::fill_unseen(const View<T, 4>& pairs, const Place& place, const Offered& keys,
                                  T value) noexcept {
+  if (call_.shape.kv_len == 0) return;
   const bool interval_is_written = call_.columns(b_) == nullptr && computed(place.i);
   const Size skip_from = interval_is_written ? keys.begin : 0, skip_to = interval_is_written ? keys.end : 0;
   T* row = &pairs(b_, place.h, place.i, 0);
