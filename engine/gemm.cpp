@@ -36,10 +36,11 @@ Size merged_stride(Size outer, Size outer_stride, Size inner, Size inner_stride)
   return no_stride;
 }
 
-/// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances.
+/// The row stride with which the multiply kernel can read a in place: contiguous rows at equal distances. (Of
+/// no steps, data and strides say nothing.)
 template <class T>
 Size in_place_stride(const View<const T, 3>& a) noexcept {
-  if (a.strides[2] != 1) return no_stride;
+  if (a.extents[2] == 0 || a.strides[2] != 1) return no_stride;
   return merged_stride(a.extents[0], a.strides[0], a.extents[1], a.strides[1]);
 }
 
@@ -127,6 +128,7 @@ PackedMatrix<T>::PackedMatrix(View<const T, 2> matrix)
       steps_(matrix.extents[0]),
       columns_(matrix.extents[1]),
       panels_(element_count(steps_, round_up(columns_, kernels_->NR))) {
+  if (steps_ == 0) return;
   const Size panels = (columns_ + kernels_->NR - 1) / kernels_->NR;
   const double moved = moved_element_flop * static_cast<double>(steps_) * static_cast<double>(columns_);
   run_items(panels, worker_slots(panels, moved), [&](Size, Size p) {

@@ -238,3 +238,16 @@ TEST_CASE(
   project(View<const float, 3>{values.data(), {many, many, 4}, {0, 0, 1}}, empty,
           View<float, 3>{values.data(), {many, many, 0}, {0, 0, 1}});
 }
+
+// The sanitizers tell when an address is made of nothing.
+TEST_CASE("an input and a weight of no steps need no memory, whatever their strides") {
+  constexpr std::ptrdiff_t len = 40, width = 48;
+  std::vector<float> out(static_cast<std::size_t>(len * width), 7);
+  for (const std::ptrdiff_t stride : {std::ptrdiff_t{1}, std::ptrdiff_t{1} << 61}) {
+    const Projection<float> weights(View<const float, 2>{nullptr, {0, width}, {stride, stride}});
+    project(View<const float, 3>{nullptr, {1, len, 0}, {stride, stride, 1}}, weights,
+            contiguous(out.data(), {1, len, width}));
+    CHECK(out == std::vector<float>(out.size(), 0.0F));
+    out.assign(out.size(), 7);
+  }
+}
