@@ -1,7 +1,6 @@
 #include "kv_cache_checks.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "checked.hpp"
 #include "rope.hpp"

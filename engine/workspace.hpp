@@ -5,8 +5,6 @@
 #include <memory>
 #include <new>
 
-#include "checked.hpp"
-
 namespace rapt {
 
 using Size = std::ptrdiff_t;
